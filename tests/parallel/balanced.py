@@ -1,8 +1,9 @@
-"""Runs a case of which half is dark and clean on several ranks, with and without load balance, in one MPI job of three.
+"""Run a case of which half is dark and clean on several ranks, with and without load balancing, in one MPI job of
+three.
 
     mpiexec -n 3 python balanced.py CASES
 
-Prints what came out of each run as JSON: a hash of all results, steps of cells by rank at home and done, columns moved.
+Prints JSON: a hash of all results, cell steps by rank before and after balancing, and the columns moved.
 """
 
 import json
@@ -26,7 +27,7 @@ HALF_DARK = (
     "emissions.area.0.lon=[-80, -20]", "emissions.area.0.lat=[40, 56]", "run.threads=1",
 )  # fmt: skip
 DEAR = LinearCost(10.0, 0.0)
-RUNS = (  # ranks, their tiles, balance, what messages cost
+RUNS = (  # ranks, their tiles, balance, cost of messages
     (1, "auto", "false", FREE), (2, "[1, 2]", "false", FREE), (2, "[1, 2]", "true", DEAR),
     (2, "[1, 2]", '"auto"', FREE), (2, "[1, 2]", '"auto"', DEAR), (3, "[1, 3]", "true", DEAR),
     (3, "[3, 1]", "true", DEAR),
@@ -38,13 +39,13 @@ def chemistry_of(simulation):
 
 
 def fewest_steps(simulation, most_steps):
-    """Let cells fail that need more."""
+    """Make cells fail that need more steps."""
     chemistry = chemistry_of(simulation)
     chemistry.solver = replace(chemistry.solver, most_steps=most_steps)
 
 
 def results(simulation):
-    """All that is computed: state, budgets, first steps to try, and what became of cells."""
+    """Return all results: state, budgets, initial steps, and the outcome of cells."""
     whole = simulation.model.subdomain.whole
     layout, first = simulation.model.layout, chemistry_of(simulation).first
     first = first.reshape(2, layout.rows, layout.blocks, -1, layout.width)
@@ -73,7 +74,9 @@ def run(case, ranks, *, most_steps=None):
 
 
 def failures(case, ranks):
-    """What each rank says of a cell that fails, in the last of its columns, and how many of them were elsewhere."""
+    """Return each rank's message on a cell that fails, in the last of its columns, and how many failed on other
+    ranks.
+    """
     with airshed.Simulation(case, ranks=ranks) as simulation:
         simulation.run(until="10 min")
         simulation.model.stepper.state.q[-1, -1, :, 3, 2] = float("nan")

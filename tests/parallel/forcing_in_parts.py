@@ -1,8 +1,8 @@
-"""Makes the forcing of ranks that move species, in parts and on each rank alone, and compares them bit for bit.
+"""Compute the forcing of ranks that move species, in parts and on each rank alone, and compare the bits.
 
     mpiexec -n 4 python forcing_in_parts.py CASES
 
-Prints as JSON what each rank found, by kind of case. Ranks that are not needed wait.
+Prints the result of each rank as JSON, by kind of case. Unused ranks wait.
 """
 
 import json
@@ -22,7 +22,7 @@ from airshed.parallel.communicator import SingleRank
 from airshed.parallel.groups import Groups
 from airshed.verify import west_europe
 
-# No species is moved here: what would move it need not be fast, and is compiled in a fraction of the time.
+# No species is moved here: the transport code need not be fast, and compiles in a fraction of the time.
 pipeline.UNITS = {unit: (number, (*flags, "-O0")) for unit, (number, flags) in pipeline.UNITS.items()}
 
 HOUR = 3600.0
@@ -56,12 +56,12 @@ def case_of(cases, settings):
 
 
 def made(case, ranks):
-    """A transport rank; nothing is exchanged with chemistry ranks."""
+    """Return a transport rank; nothing is exchanged with chemistry ranks."""
     return TransportRank(case, None, Groups.of(ranks, "same", 0), max(case.run.threads, 1), exchange=object())
 
 
 def counted(case, ranks):
-    """The same, and how many columns were asked for to make the first two instants."""
+    """Return a transport rank, and the number of columns requested for the first two instants."""
     columns, plain = [], airshed.models.air.forcing.upward_air_flux
 
     def upward(eastward, northward, change):
@@ -76,7 +76,9 @@ def counted(case, ranks):
 
 
 def fields(species, at):
-    """What an hour is moved by, and to which of (levels, deposited, emitted species) the third axis belongs."""
+    """Return the transport fields of an hour, and the meaning of the third axis (levels, deposited or emitted
+    species).
+    """
     interval = species.context.forcing.interval(species.context.forcing.index_at(at))
     found = {name: (interval.pair(name), "levels") for name in ("flux_x", "flux_y")}
     if not species.context.parts.case.moves_planes:
@@ -89,26 +91,26 @@ def fields(species, at):
 
 
 def deposition(species):
-    """The process by which species deposit; None where none does."""
+    """Return the process that deposits species; None without one."""
     found = [each.process for each in species.context.parts.processes if each.key == "dry_deposition"]
     return found[0] if found else None
 
 
 def outflow_rate(species, at):
-    """The largest outflow rate of the area, where transport goes."""
+    """Return the largest outflow rate of the area of transport."""
     apart = species.context.parts.case.moves_planes
     return species.context.forcing.outflow_rate(at, "horizontal" if apart else "all")
 
 
 def made_alone(alone, at):
-    """What a rank alone makes of an hour: its fields, its outflow rate, and the species that axes are of."""
+    """Return the fields of an hour computed by a single rank, the outflow rate, and the species along axes."""
     dry = deposition(alone)
     names = {"deposited": () if dry is None else dry.species, "emitted": alone.context.sources.species}
     return {name: ends for name, (ends, _) in fields(alone, at).items()}, outflow_rate(alone, at), names
 
 
 def same(moved, at, there, rate, names):
-    """Which fields of an hour have the bits of those that a rank alone made."""
+    """Return the fields of an hour with the same bits as when computed by a single rank."""
     own = moved.context.stepper.kernel.network.names
     wanted = {axis: [row for row, name in enumerate(each) if name in own] for axis, each in names.items()}
     wanted["levels"], found = moved.context.forcing._wanted.fluxes["flux_x"], {}
@@ -119,13 +121,13 @@ def same(moved, at, there, rate, names):
 
 
 def hours(moved, alone, ranks, which, shift=0.0):
-    """As `same`, for each of some hours; the first rank alone makes all fields, of hours `shift` later, for all ranks.
+    """Return `same` for several hours; the first rank alone computes all fields, of hours `shift` later, for all ranks.
 
-    alone  on the first rank what moves the species of all; None on others
+    alone  transport of all species on the first rank; None on others
     """
     found, shifted = [], [HOUR * hour + 1.0 + shift for hour in which]
     whole = None if alone is None else [_ahead(alone, at, made_alone(alone, at)) for at in shifted]
-    ranks.barrier()  # in which ranks sleep
+    ranks.barrier()  # ranks sleep in it
     for hour, made_there in zip(which, ranks.broadcast(whole), strict=True):
         at = HOUR * hour + 1.0
         found.append(_ahead(moved, at, same(moved, at, *made_there)))
@@ -133,14 +135,14 @@ def hours(moved, alone, ranks, which, shift=0.0):
 
 
 def _ahead(species, at, answer):
-    """Let what comes after an hour be read, and return what is known of it."""
+    """Read the next hour ahead, and return its status."""
     species.context.forcing.read_ahead(at, species.context.stepper.pool)
     species.context.sources.read_ahead(at, species.context.stepper.pool)
     return answer
 
 
 def failing(moved, rank):
-    """What this rank raises of weather that the second one alone finds wrong."""
+    """Return this rank's error for weather that the second rank alone finds invalid."""
 
     def wrong(seconds):
         raise DataError(f"no weather at {seconds:g} s")

@@ -1,4 +1,4 @@
-"""Scripts of a user, as `mpiexec -n 2 python library.py FOLDER NAME ...`: what goes wrong on one of two ranks."""
+"""User scripts, as `mpiexec -n 2 python library.py FOLDER NAME ...`, with a failure on one of two ranks."""
 
 import signal
 import sys
@@ -20,7 +20,7 @@ CASE: dict[str, Any] = {
     "deposition": {"scheme": "none"},
     "emissions": {"point": [{"species": "A", "lon": 3.5, "lat": 3.5, "rate": "1000 mol/s"}]},
 }
-"""What blows up is emitted in the north, which the second rank has."""
+"""Emission of the unstable species is in the north, which the second rank holds."""
 
 _MANY = 4000
 
@@ -30,7 +30,7 @@ def case(folder: Path, **sections: dict[str, Any]) -> airshed.Case:
 
 
 def caught(folder: Path) -> None:
-    """The one rank whose chemistry fails goes on without the other one."""
+    """Catch a failure of the chemistry on one rank; this rank must not continue alone."""
     try:
         with airshed.Simulation(case(folder), output=folder / "run") as simulation:
             simulation.run()
@@ -48,7 +48,7 @@ def by_steps(folder: Path) -> None:
 
 
 def at_the_start(folder: Path) -> None:
-    """A script whose second rank names a case that does not exist."""
+    """Name a case that does not exist on the second rank."""
     from airshed.parallel.communicator import world
 
     try:
@@ -58,7 +58,7 @@ def at_the_start(folder: Path) -> None:
 
 
 def observer(folder: Path) -> None:
-    """A defect of the user's on the first rank alone."""
+    """Raise a defect of the user's code on the first rank alone."""
 
     def look(info: object) -> None:
         if simulation.model.subdomain.is_root:
@@ -72,7 +72,7 @@ def observer(folder: Path) -> None:
 
 
 def everywhere(folder: Path) -> None:
-    """What all ranks raise can be caught: the scripts go on, and have another simulation."""
+    """Catch an error that all ranks raise: the scripts continue, and create another simulation."""
     told = ""
     try:
         airshed.Simulation(case(folder, chemistry={"mechanism": "nosuch", "integrator": "strang"}))
@@ -85,13 +85,13 @@ def everywhere(folder: Path) -> None:
 
 
 def forgotten(folder: Path) -> None:
-    """Sums whose wait an interrupt broke off leave later arrays alone."""
+    """Check that sums whose wait was interrupted do not change later arrays."""
     from airshed.parallel.communicator import MpiRanks, world
 
     ranks = world()
     assert isinstance(ranks, MpiRanks)
     if ranks.rank:
-        ranks.handle.recv(source=0)  # so that those of the first rank are under way for a while
+        ranks.handle.recv(source=0)  # so that those of the first rank are pending for a while
         ranks.total(np.ones(_MANY, np.int64))
     else:
         signal.signal(signal.SIGALRM, signal.default_int_handler)

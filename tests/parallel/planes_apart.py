@@ -1,8 +1,8 @@
-"""Runs cases whose TRANS is shared out by species and level, in one MPI job of six, and on one rank.
+"""Run cases whose TRANS is distributed by species and level, in one MPI job of six, and on one rank.
 
     mpiexec -n 6 python planes_apart.py CASES FOLDER
 
-Prints what came out of each as JSON, as ``two_phases.py`` does. Ranks that are not needed wait.
+Prints the results as JSON, as ``two_phases.py`` does. Unused ranks wait.
 """
 
 import json
@@ -32,7 +32,7 @@ TRACERS = {"tracers, alone": (0, 0), "tracers, both on 5": ("same", 5)}
 
 
 def tracers(transport, chemistry):
-    """Two species in eighteen levels on real winds, emitted and deposited."""
+    """Return a case of two species in eighteen levels with real winds, emission and deposition."""
     velocities = {"TRACER": "0.3 cm/s", "TRACER2": "1 cm/s"}
     return west_europe.real_case(
         "40 min", chemistry={"integrator": "strang"}, transport={"vertical": APART},

@@ -1,4 +1,4 @@
-"""Small programs for several ranks: what a test of the launcher starts, as `python programs.py NAME ...`."""
+"""Small programs for several ranks, started by tests of the launcher as `python programs.py NAME ...`."""
 
 import gc
 import os
@@ -37,7 +37,7 @@ def explain(error: BaseException) -> tuple[str, int]:
 
 
 def hello(ranks: Communicator) -> None:
-    """The one program in which ranks speak all at once: many lines of several words, each of which is to stay whole."""
+    """Print many lines of several words from all ranks simultaneously; each line must stay whole."""
     ranks.barrier()
     for number in range(100):
         print("rank", ranks.rank, "of", ranks.size, "says", number)
@@ -93,7 +93,7 @@ def one_is_killed(ranks: Communicator) -> None:
 
 
 def steps(ranks: Communicator) -> None:
-    """Go on until Ctrl-C has reached every rank, and count how often it did."""
+    """Run until Ctrl-C has reached every rank, and count how often it did."""
     asked: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: asked.append(number))
     ranks.barrier()
@@ -101,9 +101,9 @@ def steps(ranks: Communicator) -> None:
         print("stepping")
     for _ in range(3000):
         time.sleep(0.01)
-        if all(ranks.gather_all(len(asked))):  # one rank hears it before another
+        if all(ranks.gather_all(len(asked))):  # one rank receives it before another
             break
-    time.sleep(0.1)  # for what might come twice
+    time.sleep(0.1)  # time for a second signal
     heard = ranks.gather(len(asked))
     if heard is not None:
         print("heard", heard)
@@ -112,7 +112,7 @@ def steps(ranks: Communicator) -> None:
 
 
 def many_runs(ranks: Communicator) -> None:
-    """MPI has some 2000 communicators; here few are left for runs that come one after the other."""
+    """Make many runs in succession with few communicators left: MPI has some 2000."""
     from mpi4py import MPI
 
     from airshed.io.folder import RunFolder
@@ -131,7 +131,7 @@ def many_runs(ranks: Communicator) -> None:
 
 
 def many_groups(ranks: Communicator) -> None:
-    """As many_runs, with ten communicators left for runs on two groups; every third is refused."""
+    """Make many runs on two groups with ten communicators left; every third is refused."""
     from mpi4py import MPI
 
     from airshed.models.air.case import Case
@@ -163,12 +163,12 @@ def many_groups(ranks: Communicator) -> None:
 
 
 def _place(folder: Path, number: int) -> Path:
-    """A new folder, or one in a file, which cannot be."""
+    """Return a new folder, or a path below a file, which cannot be a folder."""
     return folder / "file" / str(number) if number % 3 == 2 else folder / str(number)
 
 
 def asked_at_the_target(ranks: Communicator) -> None:
-    """One rank is asked to stop in the very step that ends where the run was to end anyway."""
+    """Stop one rank in the very step at which the run ends anyway."""
     from airshed.io.run_state import read_state
     from airshed.models.air.case import Case
     from airshed.runtime.clock import StepInfo
@@ -192,7 +192,9 @@ def asked_at_the_target(ranks: Communicator) -> None:
 
 
 def one_looks(ranks: Communicator) -> None:
-    """The first rank alone looks after every three steps, and asks to stop; the others would make batches of eight."""
+    """Observe every three steps on the first rank alone, which then stops; the others would take batches of eight
+    steps.
+    """
     from airshed.models.air.case import Case
     from airshed.runtime.clock import StepInfo
     from airshed.runtime.simulation import Simulation
@@ -214,14 +216,14 @@ def one_looks(ranks: Communicator) -> None:
 
 
 def not_finite(ranks: Communicator) -> None:
-    """The state of one rank is lost a step before a record is due, which is due with the batch."""
+    """Spoil the state of one rank a step before a record is due, at the end of a batch."""
     from airshed.io.strategies.store import count_records
     from airshed.models.air.case import Case
     from airshed.runtime.clock import StepInfo
     from airshed.runtime.simulation import Simulation
 
     Simulation(Case.from_dict(TRACERS), ranks=ranks).run(1800.0)
-    gc.collect()  # it is gone without having been closed, of which MPI need not complain
+    gc.collect()  # it was not closed, which MPI need not report
     place = Path(ranks.broadcast(tempfile.mkdtemp()))
     records = {"output": [{"every": "20 min"}], "restart": {"every": "10 min", "strategy": "gather"}}
     simulation = Simulation(Case.from_dict(TRACERS | records), output=place / "run", ranks=ranks)
@@ -241,14 +243,14 @@ def not_finite(ranks: Communicator) -> None:
 
 
 def early(ranks: Communicator) -> None:
-    """One rank is interrupted where it has not prepared for it; the others wait for it."""
+    """Interrupt one rank before it handles the signal; the others wait for it."""
     if ranks.rank == 1:
         raise KeyboardInterrupt
     ranks.barrier()
 
 
 def stubborn(ranks: Communicator) -> None:
-    """Wait for nobody, deaf to Ctrl-C."""
+    """Ignore Ctrl-C, and wait for no rank."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
@@ -259,13 +261,13 @@ def stubborn(ranks: Communicator) -> None:
 
 
 def numbered(ranks: Communicator) -> None:
-    """Tell the number of the process, and be stubborn."""
+    """Print the process number, and ignore Ctrl-C."""
     print(os.getpid())
     stubborn(ranks)
 
 
 if __name__ == "__main__":
-    gc.set_threshold(100_000, 20, 20)  # else a sixth of the time goes into the search for garbage
+    gc.set_threshold(100_000, 20, 20)  # otherwise a sixth of the time is garbage collection
     join()
     ranks = world()
     with failing_together(ranks, explain):

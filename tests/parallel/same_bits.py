@@ -1,9 +1,9 @@
-"""Runs a small cut of the real case on several numbers of ranks, one after the other, in one MPI job of six.
+"""Run a small cut of the real case on several numbers of ranks, one after the other, in one MPI job of six.
 
     mpiexec -n 6 python same_bits.py CASES FOLDER
 
-Prints what came out of each as JSON: hashes of the state, the budgets, the summary and the output. Ranks that are not
-needed wait; so each start of Python serves all.
+Prints JSON: hashes of the state, the budgets, the summary and the output. Unused ranks wait, so that one start of
+Python serves all runs.
 """
 
 import hashlib
@@ -38,12 +38,12 @@ def of_output(folder):
 
 
 def of_summary(report):
-    """All that a summary says but where the time went."""
+    """Return a summary without wall times."""
     return {table.title: table.rows for table in report.tables if table.title != "Wall time"} | dict(report.facts)
 
 
 def run(cases, folder, ranks, settings, *, until=None, resume=False):
-    """Return what came out; None if the run is left."""
+    """Return the results; None if the run is stopped early."""
     case = Case.load(cases / "west-europe", [*CUT, *settings])
     with airshed.Simulation(case, output=folder, resume=resume, ranks=ranks) as simulation:
         if until is not None:
@@ -70,7 +70,7 @@ def all_runs(cases, folder):
                 settings = [chosen, f"parallel.tiles={tiles}", f"run.threads={threads}"]
                 found[f"{integrator} {size} {tiles} {threads}"] = run(cases, folder / name, ranks, settings)
             wait_for_all()
-        first, second = group(3), group(2)  # a run that three ranks begin and two end
+        first, second = group(3), group(2)  # three ranks begin the run and two end it
         if first is not None:
             run(cases, folder / f"{integrator}-cut", first, [chosen], until="10 min")
         wait_for_all()

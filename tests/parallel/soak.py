@@ -1,9 +1,9 @@
-"""A soak of random runs on ranks: any grid, cut, threads, strategy of files, and a restart on other ranks in between.
+"""Soak test of random runs on ranks: grids, tiles, threads, output strategies, and a restart on other ranks.
 
     mpiexec -n 6 python soak.py FOLDER SEED COUNT
 
-Each run is made by one rank, undisturbed, and by others that stop at a random step and leave the rest to yet others.
-Prints as JSON what was tried, and what came out otherwise than on one rank.
+Each run is made by one rank without interruption, and by several ranks that stop at a random step. Other ranks then
+resume it. Prints the trials as JSON, with all deviations from one rank.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ COMPRESSING, OTHERS = ("gather", "files", "zarr"), ("mpiio",)
 
 
 def settings(dice, integrator):
-    """A random case of a few minutes, in which something comes over every border of tiles."""
+    """Return a random case of a few minutes, with transport across every border of tiles."""
     columns, rows = dice.randint(2, 40), dice.randint(4, 12)
     west, south = dice.uniform(-20, 0), dice.uniform(-60, 50)
     wind = [f"{dice.uniform(-25, 25):.3f} m/s" for _ in range(2)]
@@ -56,7 +56,7 @@ def settings(dice, integrator):
 
 
 def machine(dice, case, strategy):
-    """Random ranks, tiles, threads and ways of files, with which a result is to be the same."""
+    """Return random ranks, tiles, threads and output strategies, which must not change a result."""
     _, rows, columns = case.make_grid().shape
     cuts = [cut for cut in product(range(1, 7), repeat=2) if 2 <= cut[0] * cut[1] <= 6 and fits(rows, columns, cut)]
     down, across = dice.choice(cuts)
@@ -81,13 +81,13 @@ def way(dice, names):
 
 def initial(case, seed):
     shape, numbers = case.make_grid().shape, np.random.default_rng(seed)
-    # so irregular that a neighbour's value in the wrong place is another value, and that some cells take more work
+    # irregular, so that a misplaced neighbour changes the result, and with an uneven load
     fields = {name: (("level", "lat", "lon"), 10.0 ** numbers.uniform(-12, -7, shape)) for name in ("A", "B")}
     return xr.Dataset(fields)
 
 
 def run(folder, case, state, ranks, *, stop=None, resume=False):
-    """Return what came out, all but where the time went; None of a run that the last rank stops after some steps."""
+    """Return all results except wall times; None of a run that the last rank stops after some steps."""
     with airshed.Simulation(case, initial=state, output=folder, resume=resume, ranks=ranks) as simulation:
 
         def look(info):
@@ -112,7 +112,7 @@ def run(folder, case, state, ranks, *, stop=None, resume=False):
 
 
 def trial(folder, dice, seed):
-    """Return the words for a trial, and in what it differs from the run on one rank."""
+    """Return a description of a trial, and its deviations from the run on one rank."""
     given = settings(dice, dice.choice(["imex", "strang"]))
     compression = dice.choice(["none", "zlib"])
     name = way(dice, COMPRESSING if compression == "zlib" else (*COMPRESSING, *OTHERS))

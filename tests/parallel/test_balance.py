@@ -1,4 +1,4 @@
-"""Load balance: no bit changes, the busiest rank has less to do, and nothing moves where it does not pay."""
+"""Load balancing: unchanged bits, less work on the busiest rank, and no moves without gain."""
 
 import json
 import os
@@ -51,7 +51,8 @@ def test_work_moves_where_it_pays():
     moves = level(work)
     assert profitable_moves(moves, work, 1.0, FREE) == moves
     assert profitable_moves(moves, work, 1.0, LinearCost(3.8, 0.0)) == moves
-    assert profitable_moves(moves, work, 1.0, LinearCost(4.1, 0.0)) == []  # a message takes longer than what is moved
+    # a message takes longer than the work that it saves
+    assert profitable_moves(moves, work, 1.0, LinearCost(4.1, 0.0)) == []
     assert profitable_moves(moves, work, 1.0, LinearCost(0.0, 1.1)) == []
     assert profitable_moves(moves, work, 0.001, LinearCost(3.8, 0.0)) == []  # quick work
 

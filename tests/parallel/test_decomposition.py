@@ -1,4 +1,4 @@
-"""Every column belongs to one rank, in whole packs, and every tile is as wide as the transport scheme looks."""
+"""Every column belongs to one rank, in whole packs, and every tile is at least as wide as the stencil."""
 
 import pytest
 from hypothesis import assume, given

@@ -1,4 +1,4 @@
-"""The rank that ended first is told, however many ended since, and before another can have missed it."""
+"""The monitor reports the rank that ended first, regardless of later ends."""
 
 import select
 import subprocess
@@ -22,7 +22,7 @@ line.connect(chr(0) + sys.argv[1])
 other = fcntl.fcntl(line, fcntl.F_DUPFD, int(sys.argv[3]))
 line.send(b"7"); line.recv(1); line.close()
 """
-"""The socket of an MPI, as it were, opened after ours: the end of whichever is closed first is told."""
+"""Opens a second socket, as MPI does; the monitor reports the one that closes first."""
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def ends() -> Iterator[RankMonitor]:
 
 
 def process(ends: RankMonitor, rank: int, *arguments: str, program: str = "") -> "subprocess.Popen[bytes]":
-    """Return a process that has come as a rank, and waits."""
+    """Return a process that has registered as a rank, and waits."""
     line = [sys.executable, "-c", RANK + program + WAITING, ends.address, str(rank), *arguments]
     started = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert started.stdout is not None
@@ -63,11 +63,11 @@ def test_an_end_is_told_before_an_mpi_can_know(ends: RankMonitor, number: int, t
 
 
 def test_a_child_of_a_rank_does_not_hide_its_end(ends: RankMonitor) -> None:
-    child = "import os, subprocess; subprocess.Popen(['cat'], close_fds=False); "  # it reads what the rank would
+    child = "import os, subprocess; subprocess.Popen(['cat'], close_fds=False); "  # it reads the rank's input
     with process(ends, 1, program=child) as parent:
         parent.kill()
         parent.wait()
-        # The system lets the rank go on before its child, as it becomes another program, has closed what it was left.
+        # The system lets the rank continue before its child has closed the inherited descriptors.
         until = time.monotonic() + 10.0
         while ends.first() is None and time.monotonic() < until:
             time.sleep(0.01)

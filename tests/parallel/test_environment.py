@@ -1,4 +1,4 @@
-"""What variables tell a process of its ranks, and how cores are shared out."""
+"""Ranks of a process by its environment variables, and the division of cores."""
 
 import os
 from pathlib import Path
@@ -62,7 +62,9 @@ def test_pmix_of_slurm_goes_with_openmpi() -> None:
 
 
 def test_threads_of_one_core_come_together(tmp_path: Path) -> None:
-    """Two sockets of two cores with two threads each, numbered as Linux does: second threads after all first ones."""
+    """Two sockets of two cores with two threads each, in the order of Linux: all first threads before all second
+    ones.
+    """
     for number in range(8):
         folder = tmp_path / f"cpu{number}" / "topology"
         folder.mkdir(parents=True)

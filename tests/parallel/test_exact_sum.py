@@ -1,4 +1,4 @@
-"""Sums have the same bits in any order and any grouping, and are as good as exact."""
+"""Sums have the same bits in any order and any grouping, and are accurate to 80 bits."""
 
 from math import fsum
 
@@ -59,7 +59,7 @@ def test_compiled_sums_are_those_of_their_twin(values):
     greatest = compiled.magnitudes(values)
     parts = compiled.parts(values, greatest)
     assert greatest.tobytes() == exact_sum.magnitudes(values).tobytes()
-    finite = np.isfinite(greatest)[:, None]  # the integers of a column that is not finite stand for nothing
+    finite = np.isfinite(greatest)[:, None]  # the integers of a column that is not finite are undefined
     assert np.where(finite, parts - exact_sum.parts(values, greatest), 0).tolist() == np.zeros_like(parts).tolist()
     np.testing.assert_array_equal(compiled.value(parts, greatest), exact_sum.value(parts, greatest))
     for each, of_each in zip(values, compiled.value(parts, greatest), strict=True):

@@ -1,4 +1,4 @@
-"""Forcing that ranks of transport make in parts: the bits that a rank alone makes, and no more than a part on each."""
+"""Forcing that transport ranks compute in parts: the bits of a single rank, and only a part on each rank."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_each_rank_makes_its_part_alone(answers, kind):
 @pytest.mark.thorough
 @with_mpi
 def test_the_comparison_sees_another_hour_and_what_one_rank_makes_otherwise(answers):
-    """The negative controls; what the second rank makes is seen on all of them, and nothing else is."""
+    """Negative controls: the comparison detects another hour, and values that the second rank alone changes."""
     for found in answers["four"]:
         later = {name for name, hours in found["an hour later"].items() if not any(hours)}
         assert later >= {"flux_x", "flux_y", "flux_z", "exchange", "deposition", "rate"}
@@ -98,7 +98,7 @@ def test_any_number_of_ranks_forms_teams_that_fit(ranks, rows, columns):
 
 def test_teams_are_as_few_as_can_be():
     assert allgather_cuts(20, 40, 40, 8) == (0, 20)
-    assert allgather_cuts(23, 40, 40, 8) == (0, 12, 23)  # 23 rows of tiles have no room in 40 rows
+    assert allgather_cuts(23, 40, 40, 8) == (0, 12, 23)  # 23 rows of tiles do not fit into 40 rows
     assert allgather_cuts(66, 40, 40, 8) == (0, 33, 66)
     assert allgather_cuts(132, 40, 40, 8) == (0, 44, 88, 132)
     assert allgather_cuts(3, 2, 8, 8) == (0, 1, 2, 3)
@@ -113,7 +113,7 @@ def test_a_rank_alone_keeps_what_it_wants_of_its_fields():
 
 
 def test_nothing_that_is_wanted_is_not_gathered():
-    """As of weather that does not change, where levels move each by itself: there are no upward fluxes."""
+    """Constant weather and independent levels leave no upward fluxes to gather."""
 
     class Ranks(SingleRank):
         handle = object()  # any message would fail

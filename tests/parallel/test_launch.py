@@ -1,4 +1,4 @@
-"""Ranks as the launcher starts them, under MPICH's mpiexec and, where it is installed, OpenMPI's: ends of all kinds."""
+"""Ranks started by the launcher, under MPICH's mpiexec and, if installed, OpenMPI's, with all kinds of ends."""
 
 import os
 import shutil
@@ -43,7 +43,7 @@ def started(name: str, mpi: str, ranks: int = 2, **environment: str) -> "subproc
 
 
 def ended(name: str, mpi: str, ranks: int = 2, **environment: str) -> tuple[int, str, list[str]]:
-    """Return exit code, output and lines of errors, without the warning of many ranks on few cores."""
+    """Return exit code, output and error lines, without the warning of many ranks on few cores."""
     process = started(name, mpi, ranks, **environment)
     output, errors = process.communicate(timeout=60)
     return process.returncode, output, [line for line in errors.splitlines() if "take turns" not in line]
@@ -51,7 +51,7 @@ def ended(name: str, mpi: str, ranks: int = 2, **environment: str) -> tuple[int,
 
 @pytest.fixture(scope="module")
 def told() -> dict[str, str]:
-    """Return what the programs told that make simulations or folders on two ranks, in one start of Python."""
+    """Return the reports of the programs that create simulations or folders on two ranks, in one start of Python."""
     names = ("asked_at_the_target", "one_looks", "not_finite", "many_runs")
     code, output, errors = ended(" ".join(names), "mpich")
     assert (code, errors) == (0, [])
@@ -59,7 +59,7 @@ def told() -> dict[str, str]:
 
 
 def alive(number: int) -> bool:
-    """Whether a process is there, and not only waits to be taken note of."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -71,13 +71,13 @@ def parent_of(number: int) -> int:
 
 
 @mpi
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone tells of the end of a process that is no child")
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone reports the end of a process that is not a child")
 def test_no_rank_outlives_a_launcher_that_is_killed(mpi: str) -> None:
     process = started("numbered", mpi)
     assert process.stdout is not None
     lines = [process.stdout.readline().strip() for _ in range(3)]
     ranks = [int(line) for line in lines if line.isdecimal()]
-    others = [parent_of(ranks[0]), parent_of(parent_of(ranks[0]))]  # what stands between them and the launcher
+    others = [parent_of(ranks[0]), parent_of(parent_of(ranks[0]))]  # processes between the rank and the launcher
     everybody = [number for number in {*ranks, *others} if number not in (process.pid, os.getpid())]
     assert len(ranks) == 2
     assert all(map(alive, everybody))  # the negative control
@@ -94,7 +94,7 @@ def test_no_rank_outlives_a_launcher_that_is_killed(mpi: str) -> None:
 @pytest.mark.parametrize("unbuffered", ["1", pytest.param("", marks=pytest.mark.thorough)])
 def test_lines_come_through_whole(mpi: str, unbuffered: str) -> None:
     code, output, errors = ended("hello", mpi, 3, PYTHONUNBUFFERED=unbuffered)
-    told = sorted(f"rank {rank} of 3 says {number}" for rank in range(3) for number in range(100))
+    told = sorted(f"rank {rank} of 3 prints {number}" for rank in range(3) for number in range(100))
     assert (code, sorted(output.splitlines()), errors) == (0, told, [])
 
 

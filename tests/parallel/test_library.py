@@ -1,4 +1,4 @@
-"""A simulation on ranks without the program `airshed`: no error of one rank leaves others waiting, caught or not."""
+"""Simulations on ranks without the program `airshed`: an error of one rank, caught or not, leaves no rank waiting."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the whe
 
 
 def run(folder: Path, *names: str) -> tuple[int, str, str]:
-    """Return the exit code of a script on two ranks, what it said, and its errors; a hang is an error of the test."""
+    """Return the exit code of a script on two ranks, its output, and its errors; a hang fails the test."""
     (folder / "exploding.eqn").write_text(EXPLODING)
     command = [str(MPIEXEC), "-n", "2", sys.executable, str(SCRIPT), str(folder), *names]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

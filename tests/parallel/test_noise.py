@@ -1,4 +1,4 @@
-"""The launchers' own lines are taken out of a stream, wherever it is cut, and nothing else is."""
+"""The launchers' own lines are removed from a stream, however it is divided, and no other lines."""
 
 from itertools import pairwise
 
@@ -72,7 +72,7 @@ def test_openmpis_words_are_taken_out_and_name_the_rank(cuts: list[int]) -> None
     ids=["hydra", "openmpi"],
 )  # fmt: skip
 def test_the_code_of_a_rank_that_ended_all_is_known(said: bytes) -> None:
-    """Hydra may kill that rank with the others, before it has ended itself, and tells of the signal then."""
+    """Hydra may kill that rank with the others before it has ended itself, and then reports the signal."""
     text, facts = passed(said, [])
     assert (text, facts.aborted) == (b"", 2)
     assert passed(HYDRA, [])[1].aborted is None

@@ -1,4 +1,4 @@
-"""How species and levels are cut for the ranks that move them: every plane once, as even as can be."""
+"""Division of species and levels among the ranks that move them: every plane once, as evenly as possible."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_every_plane_is_on_one_rank_for_any_number_of_them(species, levels, data
     everything = [each for span in cut for each in span]
     assert len(everything) == ranks
     assert (held(cut, species, levels) == 1).all()
-    for span in cut:  # all of one span have its species, and its levels are all there are
+    for span in cut:  # all ranks of a span have its species, and together all levels
         assert len({(each.species.start, each.species.stop) for each in span}) == 1
 
 

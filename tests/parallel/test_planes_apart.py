@@ -1,4 +1,4 @@
-"""Ranks that move some species in some levels: the bits of one rank, with more of them than there are species."""
+"""Ranks that move some species in some levels have the bits of one rank, also with more ranks than species."""
 
 import json
 import os
@@ -49,7 +49,7 @@ def test_budgets_close(answers):
 
 @with_mpi
 def test_concurrent_phases_give_other_results(answers):
-    """The negative control."""
+    """Negative control."""
     one, other = answers["emep, alone"], answers["concurrent, alone"]
     assert one["state"] != other["state"]
     assert one["budget"] != other["budget"]

@@ -1,4 +1,4 @@
-"""A run on ranks has the bits of a run on one: state, budgets, summary, output, restarts, whatever the cut."""
+"""A run on ranks has the bits of a run on one: state, budgets, summary, output, restarts, for any decomposition."""
 
 import json
 import os
@@ -37,6 +37,6 @@ def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, integrator
 
 
 def test_what_is_compared_can_differ(printed):
-    """The negative control: another integrator is another run."""
+    """Negative control: another integrator gives another run."""
     one, other = printed["imex 1 auto 1"], printed["strang 1 auto 1"]
     assert all(one[key] != other[key] for key in one)

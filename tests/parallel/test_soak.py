@@ -1,4 +1,4 @@
-"""Random runs on ranks have the bits of the same run on one: grids, cuts, threads, files, restarts on other ranks."""
+"""Random runs on ranks have the bits of the same run on one: grids, tiles, threads, files, restarts on other ranks."""
 
 import json
 import os
@@ -21,7 +21,7 @@ pytestmark = [
 
 
 def test_random_runs_have_the_same_bits(tmp_path: Path) -> None:
-    """More of them: mpiexec -n 6 python -m mpi4py tests/parallel/soak.py FOLDER SEED COUNT."""
+    """Run more of them by: mpiexec -n 6 python -m mpi4py tests/parallel/soak.py FOLDER SEED COUNT."""
     command = [MPIEXEC, "-n", "6", python(), "-m", "mpi4py", SOAK, tmp_path, str(SEED), str(COUNT)]
     environment = {**os.environ, "PYTHONWARNINGS": "default", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
     answer = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)

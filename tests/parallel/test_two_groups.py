@@ -1,4 +1,4 @@
-"""Transport and chemistry on groups of ranks of their own: the bits of one rank, orders, refusals, and no hang."""
+"""Transport and chemistry on separate groups of ranks: the bits of one rank, messages, refusals, and no deadlock."""
 
 import json
 import os
@@ -39,8 +39,8 @@ SAME = {"transport": "same"}
 with_mpi = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 
 
-class Pretended:
-    """A rank of a world of which there is nothing else."""
+class FakeRank:
+    """Rank of a world without other ranks."""
 
     handle = None
 
@@ -49,7 +49,7 @@ class Pretended:
 
 
 def groups(transport, chemistry, rank=0):
-    world = Pretended(rank, transport + chemistry)
+    world = FakeRank(rank, transport + chemistry)
     everybody = tuple(range(world.size))
     return Groups(world, everybody[:chemistry], everybody[chemistry:], SingleRank())
 
@@ -107,7 +107,7 @@ def test_groups_of_any_size_have_the_bits_of_one_rank(answers, integrator):
 @pytest.mark.compiles
 @with_mpi
 def test_integrators_differ(answers):
-    """The negative control."""
+    """Negative control."""
     alone = [each["bits"] for name, each in answers.items() if name.startswith("alone")]
     assert len(alone) == len(INTEGRATORS)
     assert all(len({each[key] for each in alone}) == len(INTEGRATORS) for key in alone[0])
@@ -117,7 +117,7 @@ def test_integrators_differ(answers):
 @pytest.mark.compiles
 @with_mpi
 def test_species_shared_unevenly_deposit_to_the_same_bits(tmp_path):
-    """Kernels of other numbers of species round alike: a compiler that chooses what to contract does not."""
+    """Kernels for other numbers of species round identically, unlike code that a compiler contracts freely."""
     assert json.loads(launched(5, UNEVEN, tmp_path)) == {"same, 3": 0, "same, 5": 0, "3, 2": 0}
 
 
@@ -187,7 +187,7 @@ def test_tiles_become_planes_and_come_back(transport, chemistry, split_levels):
     air, tiles = whole[:, :, 0], both.columns(decomposition, layout.blocks, rest[1:], np.float64)
     for held in both.air(
         layout.rows, layout.blocks, rest, np.float64, split_levels=split_levels
-    ):  # every rank has that of its levels
+    ):  # every rank has the air of its levels
         brought = simulate(make_plan(tiles, held), {rank: tiles.take(air, rank) for rank in tiles.ranks})
         for rank in held.ranks:
             np.testing.assert_array_equal(brought[rank], air[:, :, own[rank - chemistry].levels])
@@ -213,22 +213,22 @@ def test_a_rank_in_both_groups_exchanges_with_itself():
 
 
 def test_numbers_that_do_not_fit_are_refused():
-    with pytest.raises(CaseError, match=r"wants 1 rank for transport and 2 for chemistry, but there is 1"):
+    with pytest.raises(CaseError, match=r"requires 1 rank for transport and 2 for chemistry, but there is 1"):
         make_groups(case(), SingleRank())
     with pytest.raises(CaseError, match="give transport some too"):
-        make_groups(case("parallel.groups.transport=0"), Pretended(0, 2))
+        make_groups(case("parallel.groups.transport=0"), FakeRank(0, 2))
     with pytest.raises(CaseError, match="give chemistry some too"):
-        make_groups(case("parallel.groups.chemistry=0"), Pretended(0, 1))
+        make_groups(case("parallel.groups.chemistry=0"), FakeRank(0, 1))
     with pytest.raises(CaseError, match="all 1 ranks have chemistry; leave it out"):
         make_groups(case("parallel.groups.transport=same"), SingleRank())
     with pytest.raises(CaseError, match="needs a splitting"):
-        make_groups(case("chemistry.integrator=imex"), Pretended(0, 3))
+        make_groups(case("chemistry.integrator=imex"), FakeRank(0, 3))
     refused = "4 ranks cannot share the transport of 3 species, each of which stays on one rank; "
     with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 3, and give the other"):
         groups(4, 1).planes(2, 1, (3, 1, 8), np.float64, split_levels=False)
     everybody = tuple(range(4))
     with pytest.raises(CaseError, match=f"{refused}start at most 3, or leave out parallel.groups; levels are shared"):
-        Groups(Pretended(0, 4), everybody, everybody, SingleRank()).planes(
+        Groups(FakeRank(0, 4), everybody, everybody, SingleRank()).planes(
             2, 1, (3, 1, 8), np.float64, split_levels=False
         )
     groups(6, 1).check_species(3, 2, split_levels=True)
@@ -274,7 +274,7 @@ def test_show_prints_where_stages_run():
 
 
 def after_a_step(factor, **settings):
-    """Both tracers after a step of 60 s, from 1 ppb everywhere but for the first one in the lowest level."""
+    """Return both tracers after a step of 60 s, from 1 ppb everywhere except for the first one in the lowest level."""
     case = tracers(settings)
     grid = case.make_grid()
     start = np.full((2, *grid.shape), 1e-9)
@@ -289,7 +289,7 @@ def after_a_step(factor, **settings):
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_a_step_of_transport_couples_all_levels_and_no_species():
-    """Why TRANS is shared out by species, and not by levels: a halo of levels would be the whole column."""
+    """TRANS is distributed by species and not by levels: a halo of levels would be the whole column."""
     (tracer, other), (more, same) = after_a_step(1.0), after_a_step(2.0)
     assert len(tracer) == 12
     assert (more > tracer).all()  # two stages that reach two levels each would end at the fourth
@@ -301,7 +301,7 @@ def test_a_step_of_transport_couples_all_levels_and_no_species():
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_horizontal_transport_alone_couples_neither_levels_nor_species(monkeypatch):
-    """What lets TRANS be shared out by level and species: the tracer of one level stays apart from all others."""
+    """TRANS can be distributed by level and species: the tracer of one level is independent of all others."""
     run = OneStepRunner.run
 
     def without_columns(self, number, stage, given):
@@ -363,10 +363,10 @@ def test_groups_that_were_closed_are_not_asked_any_more():
 
 
 def test_a_rank_that_only_moves_species_makes_no_simulation():
-    assert [only_transports(case(), Pretended(rank, 3)) for rank in range(3)] == [False, False, True]
-    assert not only_transports(case("parallel.groups.transport=same"), Pretended(2, 3))
+    assert [only_transports(case(), FakeRank(rank, 3)) for rank in range(3)] == [False, False, True]
+    assert not only_transports(case("parallel.groups.transport=same"), FakeRank(2, 3))
     with pytest.raises(CaseError, match=r"rank 2 is a transport rank alone .* airshed.transport_for_others"):
-        airshed.Simulation(case(), ranks=Pretended(2, 3))
+        airshed.Simulation(case(), ranks=FakeRank(2, 3))
 
 
 def test_no_groups_are_none():

@@ -1,9 +1,9 @@
-"""Runs a small cut of the real case on two groups of ranks of several sizes, and on one rank, in one MPI job of four.
+"""Run a small cut of the real case on two groups of ranks of several sizes, and on one rank, in one job of four.
 
     mpiexec -n 4 python two_phases.py CASES FOLDER
 
-Prints what came out of each as JSON: hashes of the state and the budgets, and the table of both groups. Ranks that are
-not needed wait; so each start of Python serves all.
+Prints JSON: hashes of the state and the budgets, and the table of both groups. Unused ranks wait, so that one start of
+Python serves all runs.
 """
 
 import json

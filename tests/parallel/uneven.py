@@ -1,8 +1,8 @@
-"""Runs resistance deposition on 37 x 29 x 7 cells, on one rank and on two groups that share its species unevenly.
+"""Run resistance deposition on 37 x 29 x 7 cells, on one rank and on two groups that share its species unevenly.
 
     mpiexec -n 5 python uneven.py FOLDER
 
-Prints how many values differ from those of one rank, by the ranks that move and that react, as JSON.
+Prints as JSON how many values differ from those of one rank, by the ranks that move and that react.
 """
 
 import json
@@ -27,7 +27,7 @@ none = []
 
 
 def write_mechanism(folder):
-    """Five gases that deposit and do not react."""
+    """Write a mechanism of five gases that deposit and do not react."""
     atoms = "; ".join(f"{name} = {formula}" for name, formula in SPECIES.items())
     (folder / "five.def").write_text(f"#DEFVAR {atoms};\n#EQUATIONS\n", encoding="utf-8")
     boundary = "\n".join(f"{name} = {{ {name} = 1 }}" for name in SPECIES)
@@ -56,7 +56,7 @@ def case(mechanism, transport, chemistry):
 
 
 def state(mechanism, transport, chemistry, ranks):
-    """Mixing ratios of the whole area; None on ranks that only move."""
+    """Return mixing ratios of the whole area; None on ranks that only move."""
     chosen = case(mechanism, transport, chemistry)
     if airshed.only_transports(chosen, ranks):
         airshed.transport_for_others(chosen, ranks=ranks)

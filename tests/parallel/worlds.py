@@ -1,4 +1,4 @@
-"""What the programs of several ranks share: the first ranks of all as a world, waiting asleep, and hashes."""
+"""Helpers of the programs of several ranks: the first ranks as a world, sleeping waits, and hashes."""
 
 import copy
 import gc
@@ -17,18 +17,18 @@ from airshed.models.air.emissions import builder
 from airshed.models.air.weather import era5_data
 from airshed.parallel.communicator import MpiRanks, SingleRank
 
-gc.set_threshold(100_000, 20, 20)  # a sixth of a short run looks for garbage, of which there is little
+gc.set_threshold(100_000, 20, 20)  # otherwise a sixth of a short run is garbage collection
 
 
 def as_it_is(answer):
-    """Return an answer that nobody changes."""
+    """Return an answer unchanged."""
     return answer
 
 
 def remember(module, name, again=copy.deepcopy):
-    """Let a function answer an equal question once more as it did; runs of one program share what it made or read.
+    """Cache a function's results; runs of one program share data that they have computed or read.
 
-    again  what is done with an answer before it is given away: nothing need be where nobody changes it
+    again  applied to a cached result before it is returned, unless results are never changed
     """
     plain, answers = getattr(module, name), {}
 
@@ -46,11 +46,11 @@ remember(case, "load_mechanism", as_it_is)
 remember(BACKEND, "compile_mechanism", as_it_is)
 remember(BACKEND, "compile_chemistry", as_it_is)
 remember(landcover, "_land_map", as_it_is)
-remember(era5_data, "open_era5", lambda dataset: dataset.copy())  # which does not close the files
+remember(era5_data, "open_era5", lambda dataset: dataset.copy())  # a copy is closed without effect on the files
 
 
 def group(size):
-    """The first ranks of all, to those that are among them."""
+    """Return the communicator of the first ranks, on its members."""
     part = MPI.COMM_WORLD.Split(0 if MPI.COMM_WORLD.rank < size else MPI.UNDEFINED)
     if part == MPI.COMM_NULL:
         return None
@@ -58,19 +58,19 @@ def group(size):
 
 
 def wait_for_all():
-    """A barrier in which ranks sleep: those of MPI spin, and take the cores of the ranks that work."""
+    """Wait in a barrier in which ranks sleep: those of MPI poll, and occupy the cores of working ranks."""
     arrived = MPI.COMM_WORLD.Ibarrier()
     while not arrived.Test():
         time.sleep(0.01)
 
 
 def digest(*arrays):
-    """A hash of the bits of arrays."""
+    """Return a hash of the bits of arrays."""
     return hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)).hexdigest()[:16]
 
 
 def run_in_groups(case, folder, ranks, found, *, until=None, resume=False):
-    """What `found` finds of a simulation at its end; None of one that is left before, and on ranks that only move."""
+    """Return `found` of a simulation at its end; None if it is stopped early, and on ranks that only move."""
     if airshed.only_transports(case, ranks):
         airshed.transport_for_others(case, ranks=ranks)
         return None
@@ -80,7 +80,7 @@ def run_in_groups(case, folder, ranks, found, *, until=None, resume=False):
 
 
 def bits(simulation):
-    """Hashes of the whole state and of the budgets."""
+    """Return hashes of the whole state and of the budgets."""
     model = simulation.model
     return {
         "state": digest(model.subdomain.whole(model.mixing_ratios())),
@@ -89,6 +89,6 @@ def bits(simulation):
 
 
 def residual(simulation):
-    """The greatest residual of a budget over what went through it."""
+    """Return the largest relative residual of a budget."""
     budget = simulation.budget()
     return float(np.abs(budget["residual"] / budget["throughput"]).max())

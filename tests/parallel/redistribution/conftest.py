@@ -17,7 +17,7 @@ from airshed.parallel.redistribution.redistribution import Transport
 
 
 class ThreadMessages(Transport):
-    """Messages through queues: what leaves is copied, as a buffer may be overwritten."""
+    """Messages through queues, with copies, as a buffer may be overwritten."""
 
     name = "threads"
 
@@ -34,7 +34,7 @@ class ThreadMessages(Transport):
 
 
 def move_in_threads(plan: Plan, parts: dict[int, np.ndarray], repeats: int = 1) -> dict[int, np.ndarray]:
-    """Execute a plan with each rank in a thread of its own; return the parts at the target."""
+    """Execute a plan with each rank in its own thread; return the parts at the target."""
     boxes = {(one, other): Queue() for one in plan.ranks for other in plan.ranks}
     arrived, failures = {}, []
 
@@ -64,10 +64,10 @@ def threads() -> Callable[..., dict[int, np.ndarray]]:
 
 
 def mpirun(ranks: int, program: str, *arguments: str) -> str:
-    """Run a program on so many ranks and return what it printed; its error fails the test."""
+    """Run a program on several ranks and return its output; its error fails the test."""
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
-        pytest.skip("needs mpiexec beside python: pip install mpich")
+        pytest.skip("needs mpiexec next to python: pip install mpich")
     code = f"import sys; sys.path[:0] = {sys.path!r}\n{program}"
     command = [str(mpiexec), "-n", str(ranks), python(), "-c", code, *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI_", "MPI_"))}

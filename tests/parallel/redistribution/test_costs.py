@@ -1,4 +1,4 @@
-"""Alpha, beta and the strategy that they make the best; memory that is kept."""
+"""Fitted alpha and beta, the strategy that they select, and reused memory."""
 
 import tracemalloc
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Real ranks: every strategy and transport, there and back, on the same and on different groups."""
+"""Real ranks: every strategy and transport, forward and back, on the same and on different groups."""
 
 import pytest
 
@@ -15,7 +15,7 @@ rank, size = handle.Get_rank(), handle.Get_size()
 half = size // 2
 shape = (6, 5, 7, 40)
 whole = np.random.default_rng(1).random(shape)
-GROUPS = {"same": (range(size), range(size)), "apart": (range(half), range(half, size)), "overlap": (range(size), [0])}
+GROUPS = {"same": (range(size),) * 2, "disjoint": (range(half), range(half, size)), "overlap": (range(size), [0])}
 moves = 0
 for transport in (MpiRanks(handle), SharedMemory(handle)):
     for sources, targets in GROUPS.values():

@@ -1,4 +1,4 @@
-"""Any array between any two distributions, by any strategy: as direct indexing has it, and back again."""
+"""Redistribution between any two distributions, by any strategy, compared with direct indexing, and back."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from airshed.parallel.redistribution import (
 
 @st.composite
 def dealt(draw, shape, first):
-    """A product of index sets: each axis dealt to its parts, index by index or in boxes or blocks; some get nothing."""
+    """Return a product of index sets: each axis is distributed by index, box or block; some parts are empty."""
     counts = draw(st.lists(st.integers(1, 3), min_size=len(shape), max_size=len(shape)))
     owners = []
     for length, parts in zip(shape, counts, strict=True):
@@ -36,7 +36,7 @@ def dealt(draw, shape, first):
 
 @st.composite
 def moves(draw):
-    """A source and a target on groups of ranks that are the same, apart or overlap."""
+    """Return a source and a target on groups of ranks that are identical, disjoint or overlapping."""
     shape = tuple(draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
     return draw(dealt(shape, 0)), draw(dealt(shape, draw(st.integers(0, 4))))
 

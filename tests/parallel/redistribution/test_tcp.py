@@ -1,4 +1,4 @@
-"""Two jobs without a common MPI: they agree, they move arrays, and they notice who is missing, wrong or dead."""
+"""Two jobs without a common MPI: agreement, transfers, and missing, wrong or lost partners."""
 
 import os
 import random
@@ -57,7 +57,7 @@ except AirshedError as error:
 
 
 def free_port() -> int:
-    """Return the first of eight free ports, below those that the system gives to connections of other programs."""
+    """Return the first of eight free ports, below the range of temporary ports."""
     while True:
         first = random.SystemRandom().randrange(20_000, 32_000, 8)
         with suppress(OSError), ExitStack() as probes:
@@ -79,7 +79,7 @@ def start(job, port, token, task="moves", sizes=(1, 1), timeout=20.0):
 
 
 def both(**options):
-    """Return what two jobs said."""
+    """Return the output of two jobs."""
     port = free_port()
     jobs = [start(job, port, "t" * 40, **options) for job in (0, 1)]
     return [job.communicate(timeout=50)[0] for job in jobs]
@@ -94,7 +94,7 @@ def test_a_job_that_dies_is_noticed():
 
 
 def in_threads(*tasks):
-    """Return the errors that two jobs in threads end with, and close what they opened."""
+    """Return the errors with which two jobs in threads end, and close their connections."""
 
     def run(task):
         with pytest.raises(LinkError) as caught, task[0] as link:
@@ -158,7 +158,7 @@ def test_a_port_in_use_and_settings_that_cannot_be_are_told():
         TwoJobs(1, (3, 1), new_token(), line=JobLink(hosts=("a", "b")))
 
 
-# ---- strangers at the port of the job that listens -------------------------------------------------------------------
+# ---- unknown callers at the port of the listening job ----------------------------------------------------------------
 
 
 def comes_and_goes(address):
@@ -200,7 +200,7 @@ def listening(port, seconds=10.0):
 
 @pytest.mark.parametrize("kind", STRANGERS)
 def test_strangers_do_not_keep_the_true_peer_away(kind):
-    """They come before it, and again between its messages; what they have open stays open."""
+    """Unknown callers connect before the peer, and again between its messages; their connections stay open."""
     port, token, data = free_port(), new_token(), np.array([1.0, 2.0])
     visit, times = STRANGERS[kind]
 
