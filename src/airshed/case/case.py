@@ -252,7 +252,17 @@ class RunCase(Section, metaclass=CaseType):
         return any(path == each or path.startswith(f"{each}.") for each in cls.fixed_settings)
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Return the dotted key, the value in TOML and the origin of every setting."""
+        """Return the settings as rows: the dotted key, the value in TOML, and the origin of the value.
+
+        Returns
+        -------
+        list of tuples
+            One row for each setting, defaults included.
+
+        Examples
+        --------
+        >>> [row for row in case.rows() if row[2] != "default"]
+        """
         leaves = flatten(self.to_dict())
         return [(dotted(key), write_value(value), self._provenance[dotted(key)]) for key, value in leaves.items()]
 

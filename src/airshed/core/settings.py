@@ -45,7 +45,18 @@ class Section(BaseModel):
             cls.__pydantic_fields__ = {name: fields[name] for name in order}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the section as plain TOML values, including defaults; unset values are omitted."""
+        """Return the section as plain TOML values, including defaults; unset values are omitted.
+
+        Returns
+        -------
+        dict
+            Values by the names of the settings.
+
+        Examples
+        --------
+        >>> case.time.to_dict()["length"]
+        '24 h'
+        """
         return {name: _plain(value) for name in type(self).model_fields if (value := getattr(self, name)) is not None}
 
 

@@ -190,6 +190,11 @@ def evaluate(
         For unusable observations, or if no pairs remain.
     CaseError
         For an invalid setting.
+
+    Examples
+    --------
+    >>> found = airshed.evaluate("runs/west-europe", "observations/eea")
+    >>> found.statistics
     """
     if placement not in PLACEMENTS:
         raise CaseError(f"the placement is {placement!r}; give bilinear or cell")

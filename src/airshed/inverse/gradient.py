@@ -175,16 +175,38 @@ def gradient(
     case: Case | str | Path, cost: Cost | Callable[[AirModel], Cost], *, options: Options = DEFAULT,
     progress: Progress = lambda part, done: None, **given: Any,
 ) -> Gradient:  # fmt: skip
-    """Return the gradient of a cost: the exact derivative of the very steps that ran.
+    """Return the gradient of a cost with respect to all inputs: the exact derivative of the steps that ran.
 
-        gradient("cases/west-europe", airshed.inverse.CostOfFunction(86400.0, ["O3"], my_function)).adjoints.initial
+    Winds are constant inputs. With several ranks all of them call this, pass complete fields to the cost, and get the
+    complete gradient with the bits of a run on one rank.
 
-    cost   a :class:`airshed.inverse.cost.Cost`, or a function that makes one for a model
-    given  further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
-    With `Options(resume=folder)` one that was killed goes on from there.
-    Winds stay as they are. With several ranks all of them call this, show the cost whole fields, and get the whole
-    gradient, with the bits that one rank alone gets. Raises AirshedError for what is wrong with the case, and for a
-    cost at no time of it.
+    Parameters
+    ----------
+    case
+        A case, or the path or name of one.
+    cost
+        A :class:`airshed.inverse.Cost`, or a function that returns one for a model.
+    options
+        Options; with ``Options(resume=folder)`` a killed gradient continues from its last commit.
+    progress
+        Function that receives "forward" or "backward" and the completed part, 0 to 1.
+    **given
+        Further arguments of the model: meteorology, initial, boundary, allow_code.
+
+    Returns
+    -------
+    Gradient
+        The value of the cost and its adjoints.
+
+    Raises
+    ------
+    AirshedError
+        If the case is wrong, or if the cost has no time within the case.
+
+    Examples
+    --------
+    >>> cost = airshed.inverse.CostOfFunction(86400.0, ["O3"], my_function)
+    >>> airshed.inverse.gradient("west-europe", cost).adjoints.initial
     """
     with simulation_of(case, **given) as simulation:
         model: AirModel = simulation.model

@@ -91,9 +91,29 @@ def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
 
 
 def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
-    """Return an output file as a lazily read dataset, given the file or its run folder.
+    """Open the results of a run as a dataset, which reads values when they are used.
 
-    Raises OutputError when there is none, when the run is unfinished, and when the file is damaged or no netCDF.
+    Parameters
+    ----------
+    path
+        A run folder, or an output file.
+    name
+        Name of an output of the case, for a run folder.
+
+    Returns
+    -------
+    xarray.Dataset
+        The output, with ``time`` in UTC.
+
+    Raises
+    ------
+    OutputError
+        If there is no such output, if the run is unfinished, or if the file is damaged or not netCDF.
+
+    Examples
+    --------
+    >>> run = airshed.open_run("runs/west-europe")
+    >>> run["O3"].isel(level=0).airshed.to("ppb").plot(col="time")
     """
     path = Path(path)
     if not path.exists():

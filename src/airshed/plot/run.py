@@ -41,20 +41,47 @@ def plot_run(
     latitude: float | None = None,
     on_progress: Callable[[str, float], object] = lambda now, done: None,
 ) -> list[Path]:
-    """Draw a run's maps, time series, curtains and an animation of the first field; return the files.
+    """Draw maps, time series, curtains and an animation of a finished run.
 
-    reads   run        folder or file of a finished run
-            fields     variables to draw; without them O3 and NO2, or else all mixing ratios in the file
-            hours      of the day [UTC] to map, on the last day of the run that has them, each the nearest there is;
-                       without them 3, 9, 15, 21, or of a run that was written once a day four days evenly spread
-            singles    also one picture per field and hour
-            on_progress  is called before each picture with what is drawn, and the fraction that is done
-            latitude   of the curtains [degrees north]; without it the one with most people near it
-    writes  PNG and GIF files into the folder `output`, by default RUN/maps, each whole or not at all
+    A run with one output time has no time series and no animation. Fields on one level have no curtain.
 
-    A run of one time has no time series and no animation, fields on one level have no curtain.
-    raises  OutputError for a run that is not there, is unfinished or damaged, or pictures that cannot be written;
-            DataError for a field that is not in the file; CaseError for hours or a latitude that cannot be
+    Parameters
+    ----------
+    run
+        Folder or file of a finished run.
+    output
+        Folder for the PNG and GIF files, by default RUN/maps; each file is complete or missing.
+    fields
+        Variables to draw, by default O3 and NO2, or else all mixing ratios in the file.
+    hours
+        Hours of the day [UTC] to map, on the last day that has them, by default 3, 9, 15 and 21; for daily output
+        four days.
+    animation
+        Whether to animate the first field.
+    singles
+        Whether to draw also one picture for each field and hour.
+    latitude
+        Latitude of the curtains [degrees north], by default the one with the largest population nearby.
+    on_progress
+        Function that receives the name of the next picture and the completed part, 0 to 1.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files.
+
+    Raises
+    ------
+    OutputError
+        If the run is missing, unfinished or damaged, or if a picture cannot be written.
+    DataError
+        If a field is not in the file.
+    CaseError
+        If an hour or the latitude is wrong.
+
+    Examples
+    --------
+    >>> airshed.plot.plot_run("runs/west-europe", fields=["O3"], hours=[6, 12, 18])
     """
     run = Path(run)
     folder = Path(output) if output is not None else (run if run.is_dir() else run.parent) / PICTURES

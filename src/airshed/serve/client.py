@@ -299,11 +299,35 @@ def connect(
     url: str, session: str = "main", author: str = "python", *, certificate: str | Path | None = None,
     wait: float = 120.0,
 ) -> Remote:  # fmt: skip
-    """Return a session of a live server, for the address that `airshed serve` printed.
+    """Return a session of a live server.
 
+    Parameters
+    ----------
+    url
+        Address that ``airshed serve`` printed, with its token.
+    session
+        Name of the session.
+    author
+        Name under which commands of this client are logged.
+    certificate
+        File with the self-signed certificate of the server.
+    wait
+        Longest time [s] to wait until the model is ready.
 
-    certificate  file with the server's self-signed certificate
-    wait         seconds to wait until the model is set up
+    Returns
+    -------
+    Remote
+        The session, whose fields are arrays as those of a Simulation.
+
+    Raises
+    ------
+    AirshedError
+        If there is no server at this address, no such session, or no permission.
+
+    Examples
+    --------
+    >>> remote = airshed.connect("http://localhost:8000/?token=...")
+    >>> remote["O3"].isel(level=0).plot()
     """
     remote = Remote(url, session, author, certificate=certificate)
     until = time.monotonic() + wait

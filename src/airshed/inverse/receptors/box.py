@@ -224,21 +224,43 @@ def box_sensitivity(
     mechanism: "ReactionNetwork | str | Path", conditions: Conditions, of: str, states: States | None = None, *,
     at: str | None = None, threads: int = 1, allow_code: bool = False,
 ) -> "xr.Dataset":  # fmt: skip
-    """Return how a species of a box, or of many, depends on all that the box is given.
+    """Return the sensitivity of a species of one box, or of many, to all inputs of the box.
 
-        found = box_sensitivity("emep", "cases/emep-box/conditions.toml", "O3", at="36 h")
-        found.rate.sortby(abs(found.rate))[-20:]
+    Parameters
+    ----------
+    mechanism
+        Name of a shipped mechanism, a reaction file, or a network.
+    conditions
+        A conditions file, or nested dictionaries with the same keys.
+    of
+        Species whose concentration is measured.
+    states
+        Initial states of many boxes, see :func:`airshed.box`.
+    at
+        Local time from midnight of the first day, by default the end.
+    threads
+        Number of threads.
+    allow_code
+        Whether Python code of the mechanism or of the conditions may run, with the rights of the user.
 
-    of       the species;  at  local time from midnight of the first day, by default the end
-    returns  value       [molecules cm-3] of the species then
-             rate        (reaction,)   d ln value / d ln k
-             initial     (species,)    d ln value / d ln of the concentration at the start
-             initial_absolute          d value / d of that concentration, of species that there are none of, too
-             emission    (emitted,)    by a factor on all of the emission of a species;  deposition  (deposited,), not
-                                       by gauss-seidel
-             each with `cell` behind where there are many boxes
-    Raises what :func:`airshed.box` raises, CaseError in single precision and for many boxes by gauss-seidel, DataError
-    where value is 0.
+    Returns
+    -------
+    xarray.Dataset
+        ``value`` [molecules cm-3], and its relative derivatives d ln value / d ln x: ``rate`` (reaction,), ``initial``
+        (species,), ``emission`` (emitted,) and, except with gauss-seidel, ``deposition`` (deposited,).
+        ``initial_absolute`` is d value / d concentration, also of species that are absent. Many boxes add ``cell``.
+
+    Raises
+    ------
+    CaseError
+        In single precision, and for many boxes with gauss-seidel.
+    DataError
+        If the value is 0.
+
+    Examples
+    --------
+    >>> found = airshed.inverse.box_sensitivity("emep", "cases/emep-box/conditions.toml", "O3", at="36 h")
+    >>> found.rate.sortby(abs(found.rate))[-20:]
     """
     network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
     if network.sums:

@@ -31,29 +31,60 @@ def sensitivity(
     case: Case | str | Path, receptor: Mapping[str, Any] | None = None, *, options: Options = DEFAULT,
     progress: Progress | None = None, **given: Any,
 ) -> "xr.Dataset":  # fmt: skip
-    """Return what a receptor measures and how it changes with all that the run is given.
+    """Return what a receptor measures, and its exact derivatives with respect to all inputs of the run.
 
-        found = sensitivity("cases/west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
-        found.emission.sel(species="NO").sum("hour").plot()
+    The derivatives are those of the steps that ran, to round-off; winds and temperatures are constant inputs. One run
+    forward and one backward pass take about five times as long as a run. With several ranks (``mpiexec -n 4``) all of
+    them call this, and all get the same result.
 
-    receptor  settings of `[receptor]`, see :mod:`airshed.inverse.receptors.receptor`; without it those of the case.
-              `fields`, `every` and `layer` are those of the case unless given. For a model of points see
-              :func:`airshed.inverse.receptors.point_sensitivity.sensitivity`
-    given     what :class:`airshed.Simulation` takes in addition: meteorology, initial, boundary, allow_code
-    returns   value     what is measured
-              initial   (species, level, lat, lon) per mixing ratio at the beginning of the run, its spin-up and all
-              emission  (species, hour, lat, lon) per mol released into the lowest layer, evenly over an hour
-              per_tonne (species, lat, lon) per tonne released there evenly until the last time measured, in ppb
-              boundary  (species, level) per mixing ratio at the sides of the area;  top  (species,) above it
-              boundary_faces  (species, level, face) the same by lateral face cell, and by instant where it varies
-              rate      (reaction,) per relative change of a rate constant
-              number    (name,) per unit of each number of a process that can be set while a model runs
-              relative_...  per relative change of what a process reads, such as deposition velocities or diffusivity
-              emitted   (species, lat, lon) what the case's own emission contributes, to first order
-              contribution (source,) by country and sector, see :mod:`airshed.inverse.receptors.dataset`
-              adjoint_X (time, level, lat, lon) of a species X of `receptor.fields`: sensitivity to a jump at a time
-    The derivatives are exact: those of the steps that ran, to round-off. Winds and temperatures stay as they are.
-    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
+    Parameters
+    ----------
+    case
+        A case, or the path or name of one.
+    receptor
+        Settings of ``[receptor]``, by default those of the case. Without ``time`` the receptor is measured at the end
+        of the case, and a notice reports it. ``fields``, ``every`` and ``map_layer`` are those of the case unless
+        given.
+    options
+        Options of the gradient, such as the folder of its commits.
+    progress
+        Function that receives "forward" or "backward" and the completed part, 0 to 1. Without one IPython shows a
+        progress bar.
+    **given
+        Further arguments of the model: meteorology, initial, boundary, allow_code.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``value``, the measured value, and its derivatives. For pasture see
+        :func:`airshed.inverse.receptors.point_sensitivity.sensitivity`.
+
+        ==================  ==========================  ================================================================
+        variable            dimensions                  derivative with respect to
+        ==================  ==========================  ================================================================
+        ``initial``         species, level, lat, lon    mixing ratio at the start of the run, including its spin-up
+        ``emission``        species, hour, lat, lon     mol released into the lowest layer, evenly over an hour
+        ``per_tonne``       species, lat, lon           tonne released evenly until the last time measured [ppb]
+        ``boundary``        species, level              mixing ratio at the lateral boundary
+        ``top``             species                     mixing ratio above the domain
+        ``boundary_faces``  species, level, face        the same by lateral face cell, and by instant where it varies
+        ``rate``            reaction                    relative change of a rate constant
+        ``number``          name                        unit of a number of a process that can be set
+        ``relative_...``                                relative change of a process input, such as deposition velocity
+        ``emitted``         species, lat, lon           contribution of the emissions of the case, to first order
+        ``contribution``    source                      contribution by country and sector
+        ``adjoint_X``       time, level, lat, lon       jump of species X of ``receptor.fields`` at a time
+        ==================  ==========================  ================================================================
+
+    Raises
+    ------
+    CaseError
+        If the receptor or the case is wrong.
+
+    Examples
+    --------
+    >>> found = airshed.inverse.sensitivity("west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
+    >>> found.emission.sel(species="NO").sum("hour").plot()
     """
     if progress is None:
         with ProgressBar(enabled=world().rank == 0) as bar:

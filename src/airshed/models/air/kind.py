@@ -34,7 +34,27 @@ if TYPE_CHECKING:
 
 
 def only_transports(case: Case, ranks: Communicator | None = None) -> bool:
-    """Return whether this rank is a transport rank alone, which calls :func:`transport_for_others`."""
+    """Return whether this rank is a transport rank, which calls :func:`transport_for_others` in place of a simulation.
+
+    Parameters
+    ----------
+    case
+        Case with two groups of ranks, see ``parallel.groups``.
+    ranks
+        Communicator of the run, by default of all ranks that were started together.
+
+    Returns
+    -------
+    bool
+        True on the ranks of transport; False on those of chemistry, and without groups.
+
+    Examples
+    --------
+    >>> if airshed.only_transports(case):
+    ...     airshed.transport_for_others(case)
+    ... else:
+    ...     airshed.Simulation(case).run()
+    """
     wanted, rank = case.parallel.groups, (world() if ranks is None else ranks).rank
     return wanted.transport not in ("same", 0) and rank >= wanted.chemistry
 
@@ -64,9 +84,28 @@ def closed_on_error(groups: Groups | None) -> Iterator[None]:
 def transport_for_others(
     case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, allow_code: bool = False
 ) -> None:
-    """Run the stages of transport of the simulation that the chemistry ranks make of the case, until they close it.
+    """Compute the transport of the simulation of the chemistry ranks, until they close it.
 
-    For ranks that `only_transports` names, with the case, meteorology and permission to run code of the others.
+    Parameters
+    ----------
+    case
+        The case of the chemistry ranks.
+    meteorology
+        The meteorology of the chemistry ranks, by default that of the case.
+    ranks
+        Communicator of the run, by default of all ranks that were started together.
+    allow_code
+        Whether Python code of the case may run, with the rights of the user.
+
+    Raises
+    ------
+    CaseError
+        If this rank is not a transport rank.
+
+    Examples
+    --------
+    >>> if airshed.only_transports(case):
+    ...     airshed.transport_for_others(case)
     """
     case = case.allowing_code() if allow_code else case
     ranks = world() if ranks is None else ranks

@@ -101,20 +101,43 @@ def box(
     allow_code: bool = False,
     observer: Observer | None = None,
 ) -> xr.Dataset:
-    """Integrate a mechanism in one box of air, or in many at once, and return the time series.
+    """Integrate a mechanism in one box of air, or in many boxes.
 
-    dc/dt = P(c) - L(c) c + E - D c, with what `docs/how-to/box.md` says.
+    The box solves dc/dt = P(c) - L(c) c + E - D c, see docs/how-to/box.md.
 
-    mechanism   a shipped one by its name, a reaction file, or a network
-    conditions  a conditions file, or nested dictionaries with the same keys
-    states      for many boxes the state of each at the start: a netCDF or CSV file, or a data set along `cell`, with
-                species [molecules/cm3 or mol/mol], and where boxes differ in them temperature [K], pressure [Pa] ...
-    threads     to compute with;  observer  receives the part that is done, 0 to 1
-    allow_code  whether Python code may run that the mechanism's file or the conditions bring, with your rights
-    returns     each species and M [molecules cm-3], temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1],
-                as far as the conditions give them, over time [s since local midnight] (and cell)
-    Raises MechanismError, CaseError, DataError, KernelError, and NumericalError where the integration comes to no end:
-    a ChemistryFailure, which has cell, time and state, and writes conditions that replay it.
+    Parameters
+    ----------
+    mechanism
+        Name of a shipped mechanism, a reaction file, or a network.
+    conditions
+        A conditions file, or nested dictionaries with the same keys.
+    states
+        Initial states of many boxes: a netCDF or CSV file, or a Dataset along ``cell`` with species [molecules/cm3 or
+        mol/mol] and, where boxes differ in them, temperature [K], pressure [Pa] and other conditions.
+    threads
+        Number of threads.
+    allow_code
+        Whether Python code of the mechanism or of the conditions may run, with the rights of the user.
+    observer
+        Function that receives the completed part, 0 to 1.
+
+    Returns
+    -------
+    xarray.Dataset
+        Time series over time [s since local midnight] (and cell): each species and M [molecules cm-3], and as far as
+        the conditions give them temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1].
+
+    Raises
+    ------
+    MechanismError, CaseError, DataError, KernelError
+        If the mechanism, the conditions or the states are wrong, or if the code does not compile.
+    NumericalError
+        If the integration fails: a ChemistryFailure with cell, time and state, which writes conditions that replay it.
+
+    Examples
+    --------
+    >>> series = airshed.box("emep", "cases/emep-box/conditions.toml")
+    >>> series["O3"].plot()
     """
     return prepare(mechanism, conditions, states, threads, allow_code=allow_code).run(observer)
 

@@ -31,12 +31,23 @@ _SAME_PLACE = 1e-6  # degrees
 
 
 def face_cells(area: "Grid | Case") -> "xr.Dataset":
-    """Return the lateral face cells of a grid or a case, in the order of boundary concentrations, as coordinates.
+    """Return the lateral face cells of a grid or a case as coordinates, in the order of boundary concentrations.
 
-    side      west, east, south, north
-    lat, lon  the centre of the cell beyond the face, as if the grid went on there [degrees]
+    Parameters
+    ----------
+    area
+        A grid, or a case with one.
 
-    The concentrations of a larger run there: ``large.interp(lat=faces.lat, lon=faces.lon)``.
+    Returns
+    -------
+    xarray.Dataset
+        Along ``face``: ``side`` (west, east, south, north), and ``lat`` and ``lon`` [degrees] of the centre of the cell
+        beyond the face, as if the grid continued there.
+
+    Examples
+    --------
+    >>> faces = airshed.face_cells(case)
+    >>> boundary = large.interp(lat=faces.lat, lon=faces.lon)
     """
     import xarray as xr
 

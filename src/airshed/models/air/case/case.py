@@ -172,7 +172,18 @@ class _FixedCase(RunCase):
             raise UnknownMechanismError(f"chemistry.mechanism: {error}") from None
 
     def make_grid(self) -> Grid:
-        """Return the grid of the case."""
+        """Return the grid of the case.
+
+        Returns
+        -------
+        Grid
+            Coordinates, areas and layers of the cells.
+
+        Examples
+        --------
+        >>> case.make_grid().shape
+        (18, 40, 40)
+        """
         area, spacing = self.grid.area, self.grid.spacing
         layers = [top.value for top in self.grid.layers]
         return Grid.regular(lon=area.lon, lat=area.lat, spacing=(spacing.lon.value, spacing.lat.value), layers=layers)
