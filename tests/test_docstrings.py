@@ -46,7 +46,7 @@ def entries(lines: list[str]) -> list[str]:
 
 
 def faults(described: Callable[..., Any]) -> Iterator[str]:
-    """Yield what is wrong with the docstring of a function or a class."""
+    """Yield the faults in the docstring of a function or a class."""
     found = sections(described.__doc__ or "")
     summary = " ".join(found[""]).strip()
     if not re.match(r"[A-Z].*?\.(\s|$)", summary):
