@@ -221,7 +221,7 @@ def _main_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> T
         for row, closing in zip(_rows(budget, labels, columns), relative, strict=True)
     ]
     note = "since the start; residual relative to the amounts present and moved"
-    return Table("Budgets [million mol]", ("species", *columns, "residual"), rows, note)
+    return Table("Main budgets [million mol]", ("species", *columns, "residual"), rows, note)
 
 
 def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.float64]:
