@@ -1,6 +1,7 @@
 """The other commands, the progress display and the tables."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -385,3 +386,14 @@ def test_forward_and_backward_are_parts_of_one_whole() -> None:
     for part, done in (("forward", 0.0), ("forward", 1.0), ("backward", 0.0), ("backward", 1.0)):
         adjoint_command._show(Noted("", quiet=True), part, done)
     assert seen == [("forward    0%", 0.0), ("forward  100%", 0.2), ("backward   0%", 0.2), ("backward 100%", 1.0)]
+
+
+def test_a_shell_can_complete_commands_and_options() -> None:
+    environment = {"_AIRSHED_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    for words, completed in (("airshed sh", "show"), ("airshed --install", "--install-completion")):
+        words_so_far = {"COMP_WORDS": words}
+        answer = subprocess.run(
+            [sys.executable, "-m", "airshed"], env={**os.environ, **environment, **words_so_far}, capture_output=True,
+            text=True, check=False,
+        )  # fmt: skip
+        assert answer.stdout.split() == [completed], answer.stderr

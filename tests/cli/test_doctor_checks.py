@@ -76,3 +76,12 @@ def test_the_checks_are_shown_as_a_table_and_as_json() -> None:
     answer = json.loads(json.dumps(as_dict(checks)))
     assert answer["healthy"] is True
     assert answer["checks"] == [{"name": "disk", "status": "warning", "detail": "full [/tmp]", "advice": "make room"}]
+
+
+def test_an_optional_compiler_that_is_not_installed_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is a compiler; without one the advice names it."""
+    monkeypatch.setattr(doctor, "has_zig", lambda: False)
+    assert "ziglang" not in {check.name for check in collect()}
+    assert not any(check.status == "ok" and "not installed" in check.detail for check in collect())
+    monkeypatch.setattr(doctor, "has_zig", lambda: True)
+    assert named("ziglang").status == "ok"

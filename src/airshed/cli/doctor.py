@@ -112,9 +112,9 @@ def _compilation() -> Iterator[Check]:
         yield Check("C++ compiler", "ok", f"{toolchain.version} ({' '.join(toolchain.command)})")
     except KernelError as error:
         yield Check("C++ compiler", "missing", str(error).removesuffix(f"; {ADVICE}"), ADVICE)
-    brought = "not installed; pip install ziglang brings a compiler where there is no other"
-    used = f"{_version('ziglang')}, used where there is no other compiler; slow the first time"
-    yield Check("ziglang", "ok", used if has_zig() else brought)
+    if has_zig():
+        detail = f"{_version('ziglang')}, used where there is no other compiler; slow the first time"
+        yield Check("ziglang", "ok", detail)
     # The cache of compiled kernels.
     folder, mend = cache_folder(), f"set {CACHE_VARIABLE} to a folder of yours"
     if problem := write_problem(folder):

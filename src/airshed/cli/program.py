@@ -29,14 +29,13 @@ logging.getLogger("airshed").addHandler(logging.NullHandler())  # commands print
 
 app = typer.Typer(
     cls=Guarded,
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-kernel = typer.Typer(no_args_is_help=True, help="Look at generated code.")
+kernel = typer.Typer(no_args_is_help=True, help="Show generated code.")
 pasture = typer.Typer(no_args_is_help=True, help="Soil water and pasture growth: inputs, and runs at a station.")
-mechanism = typer.Typer(no_args_is_help=True, help="Look at reaction files and convert them.")
+mechanism = typer.Typer(no_args_is_help=True, help="Show, check and convert reaction files.")
 
 for command in (run, sweep, serve, adjoint, assimilate, evaluate, show, box, plot, merge, schema, verify, doctor):
     app.command()(command)
@@ -53,8 +52,8 @@ pasture.command("point")(point)
 app.add_typer(pasture, name="pasture")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"airshed {__version__}")
         raise typer.Exit
 
@@ -62,7 +61,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def airshed(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Simulate the air over a region (winds, emissions, chemistry, deposition), or pasture on its land."""

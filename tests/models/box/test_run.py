@@ -199,3 +199,16 @@ def test_atoms_that_nothing_touches_are_conserved(tmp_path: Path) -> None:
         assert opened in str(rows["N"][2])
         assert (abs(float(rows["N"][1])) < 1e-12) == (more == "")
         assert "reactions R1" in str(rows["O"][2])
+
+
+def test_the_series_goes_to_the_folder_of_runs_by_default(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(short.parent)
+    result = CliRunner().invoke(app, ["box", "emep", "--conditions", str(short)])
+    assert result.exit_code == 0, result.output
+    assert "Results: runs/short/box.nc" in result.output
+    assert Path("runs/short/box.nc").exists()
+    folder = short.parent / "toy"
+    folder.mkdir()
+    (folder / "conditions.toml").write_text(short.read_text())
+    assert CliRunner().invoke(app, ["box", "emep", "--conditions", "toy/conditions.toml", "-q"]).output == ""
+    assert Path("runs/toy/box.nc").exists()

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 def box(
     mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", help="Shipped mechanism (emep) or reaction file.")],
     conditions: Annotated[Path, typer.Option(metavar="FILE.toml", help="Conditions, initial state and solver.")],
-    output: Annotated[Path, typer.Option(metavar="FILE", help="File for the time series, .nc (netCDF) or .csv.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File for the time series, .nc (netCDF) or .csv; by default runs/NAME/box.nc."
+        ),
+    ] = None,
     states: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Initial states of many cells, .nc (netCDF) or .csv: each a box of its own."),
@@ -48,6 +53,8 @@ def box(
 
     if plot is not None:
         _check_picture(plot)
+    if output is None:
+        output = _default_output(conditions)
     found = None
     work = Work("reading and compiling the mechanism", quiet=quiet)
     observer = partial(work.show, "chemistry") if work.is_shown else None
@@ -70,8 +77,22 @@ def box(
     report = outcome.report if found is None else _with_ranking(outcome.report, found, output, plot)
     if not quiet:
         show(report, as_json=as_json)
-        if plot is not None and not as_json:
-            typer.echo(f"Picture: {plot}")
+        if not as_json:
+            typer.echo(f"Results: {output}" + (f"   Picture: {plot}" if plot is not None else ""))
+
+
+def _default_output(conditions: Path) -> Path:
+    """Return the file for the time series of some conditions, ``runs/NAME/box.nc``; its folder is made."""
+    from airshed.core.atomic import guarded
+    from airshed.io.folder import RUNS
+
+    if not conditions.is_file():
+        return RUNS / "box.nc"  # the conditions are refused before anything is written
+    name = conditions.stem if conditions.stem not in ("case", "conditions") else conditions.resolve().parent.name
+    folder = RUNS / name
+    with guarded(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder / "box.nc"
 
 
 def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Path | None) -> "Report":
