@@ -77,7 +77,7 @@ def test_a_species_with_the_name_of_a_coordinate_is_refused(folder: Path, monkey
     (folder / "m.def").write_text("#DEFVAR\ntime = IGNORE; lat_bnds = IGNORE; LON = IGNORE;\n")
     answer = airshed("run", ".")
     assert answer.exit_code == 2
-    assert "species time, lat_bnds: output has its coordinates under such names; rename" in answer.stderr
+    assert "species time, lat_bnds: output has coordinates of that name; rename" in answer.stderr
     answer = airshed("box", "m.def", "--conditions", "box.toml", "--output", "o.csv")
     assert answer.exit_code == 2
     assert "species time: the time series has variables of its own of such names" in answer.stderr

@@ -172,8 +172,8 @@ def test_a_case_says_where_things_are_kept(section, places):
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ({"store": "files"}, "needs room: give"),
-        ({"plan": "disk-revolve"}, 'is gone, .*; take "auto"'),
+        ({"store": "files"}, "needs disk space: give"),
+        ({"plan": "disk-revolve"}, 'was removed: .*; take "auto"'),
         ({"memory": "5 kg"}, "an amount of data"),
         ({"memory": "1 KiB"}, "not be less than 1 MiB"),
     ],

@@ -122,7 +122,7 @@ def test_a_box_begins_with_the_sum_of_what_its_conditions_give(tmp_path: Path) -
 def test_a_case_in_three_dimensions_refuses_it(tmp_path: Path) -> None:
     network_of(tmp_path)
     case = Case.load("west-europe", [f"chemistry.mechanism={tmp_path / 'mcm.def'}", "grid.spacing=5 deg"])
-    with pytest.raises(CaseError, match=r"follow RO2, the sum of 2 species, which only boxes can"):
+    with pytest.raises(CaseError, match=r"depend on RO2, the sum of 2 species, which only boxes support"):
         assemble(case)
 
 

@@ -365,7 +365,7 @@ def test_groups_that_were_closed_are_not_asked_any_more():
 def test_a_rank_that_only_moves_species_makes_no_simulation():
     assert [only_transports(case(), FakeRank(rank, 3)) for rank in range(3)] == [False, False, True]
     assert not only_transports(case("parallel.groups.transport=same"), FakeRank(2, 3))
-    with pytest.raises(CaseError, match=r"rank 2 is a transport rank alone .* airshed.transport_for_others"):
+    with pytest.raises(CaseError, match=r"rank 2 runs only transport .* airshed.transport_for_others"):
         airshed.Simulation(case(), ranks=FakeRank(2, 3))
 
 

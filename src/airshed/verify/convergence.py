@@ -24,7 +24,7 @@ from airshed.kernels.step.arguments import ColumnForcing, Pair, StepForcing, Tra
 from airshed.kernels.step.reference import Fields, StepSetup
 from airshed.kernels.transport.reference import BoundaryValues
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species
-from airshed.models.air.programs.cell_chemistry import Integrated
+from airshed.models.air.programs.cell_chemistry import CellIntegration
 from airshed.models.air.programs.records import (
     CellsRecord,
     CellWeather,
@@ -125,7 +125,7 @@ def _record(stage: Stage, problem: Problem, span: tuple[float, float], previous:
         first = np.full((_LEVELS * _COLUMNS, 1), end - begin)
         none: AnyArray = np.zeros((1, _COLUMNS, 0, _LEVELS, 1))
         weather = CellWeather(temperature, still, (none, none), 0.5 * (begin + end) / LENGTH, dark)
-        return CellsRecord(weather, Integrated(begin, end, 0, first, np.zeros(first.shape, np.int32)))
+        return CellsRecord(weather, CellIntegration(begin, end, 0, first, np.zeros(first.shape, np.int32)))
     assert isinstance(stage.weights, str)
     formula, steps, start = FORMULAS[stage.weights], [], begin
     emission = np.zeros((1, 1, *shape[1:]))

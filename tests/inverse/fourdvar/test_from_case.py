@@ -110,19 +110,19 @@ def test_it_is_off_by_default_and_then_tells_what_does_nothing() -> None:
     ("section", "message"),
     [
         ({"control": []}, r"needs \[\[assimilation.control\]\]"),
-        ({"control": [CONTROL, CONTROL]}, "two have the same name"),
+        ({"control": [CONTROL, CONTROL]}, "two controls have the same name"),
         ({"observations": {"stations": ["a.csv"]}}, "needs assimilation.observations.species, and files"),
         ({"observations": {"species": ["NO2"]}}, "needs assimilation.observations.species, and files"),
         ({"control": [{**CONTROL, "kind": "gaussian"}]}, "is for .*initial.* and one species"),
         ({"control": [{**CONTROL, "target": "initial"}]}, "parts_of_day are for"),
-        ({"control": [{**CONTROL, "species": ["NO", "NO"]}]}, "names one twice"),
+        ({"control": [{**CONTROL, "species": ["NO", "NO"]}]}, "has a duplicate; name each once"),
         (
             {
                 "control": [
                     {"name": "a", "target": "initial", "species": ["NO"], "kind": "gaussian", "deviation": "0 ppb"}
                 ]
             },
-            "lets nothing change",
+            "fixes the initial state; give more than 0",
         ),
         ({"control": [{**CONTROL, "sigma": 0.0}]}, "sigma"),
         ({"control": [{**CONTROL, "length": "-1 km"}]}, "length"),

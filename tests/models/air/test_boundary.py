@@ -141,13 +141,13 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "needs a line of names"),
+        ("", "needs a header, then"),
         ("ozone\n1\n2\n", "first column"),
         ("pressure [Pa],O3\n1e5,0.03\n", "two or more"),
         ("pressure [Pa],O3\n1e5,0.03\n5e4\n", "p.csv, line 3: 1 numbers, but 2 columns"),
         ("pressure [Pa],O3\n1e5,0.03\n5e4,-0.01\n", "p.csv, line 3: O3 is -0.01, but must be at least 0"),
         ("pressure [Pa],O3\n1e5,1e300\n5e4,0.01\n", "p.csv, line 2: O3 is 1e300, but must be at most 1e[+]06"),
-        ("pressure [Pa],O3,O3\n1e5,1,1\n5e4,1,1\n", "column 'O3' that is double"),
+        ("pressure [Pa],O3,O3\n1e5,1,1\n5e4,1,1\n", "column 'O3' that is a duplicate"),
         ("pressure [Pa],O3\n1e5,0.03\n5e4,nan\n", "O3 'nan' is not a number"),
         ("pressure [Pa],O3\n1e5,0.03\n1e5,0.04\n", "a pressure more than once"),
         ("pressure [Pa],O3\n1e5,much\n5e4,0.04\n", "p.csv, line 2: O3 'much' is not a number"),
@@ -159,7 +159,7 @@ def test_profile_files_that_cannot_be(tmp_path: Path, text: str, message: str) -
 
 
 def test_a_column_that_the_profile_lacks() -> None:
-    with pytest.raises(CaseError, match=r"makes O3 of 'O33', which clean-air\.csv lacks: did you mean O3"):
+    with pytest.raises(CaseError, match=r"computes O3 from 'O33', which clean-air\.csv lacks: did you mean O3"):
         profiles_of(["O3"], species_map=BoundaryMap("m.toml", profile={"O3": {"O33": 1.0}}))
 
 
@@ -219,7 +219,7 @@ def test_initial_levels_by_height_or_number(levels: list[int] | np.ndarray) -> N
         (dataset(np.ones((3, 3)), ("lat", "lon")), "3 points along lon, but the grid has 2"),
         (dataset(np.ones(5), ("time",)), "dimension 'time'"),
         (dataset(np.ones(3), ("lat",)).assign_coords(lat=[10.0, 11.0, 12.0]), "interpolate it onto the grid"),
-        (dataset(np.ones(4), ("level",)).assign_coords(level=[1, 2, 3, 4]), "lies at level 1 to 4"),
+        (dataset(np.ones(4), ("level",)).assign_coords(level=[1, 2, 3, 4]), "is at level 1 to 4"),
         (dataset(np.full(3, -1.0), ("lat",)), "negative or not finite"),
         (dataset(np.full(3, np.nan), ("lat",)), "negative or not finite"),
         (dataset(np.ones(3), ("lat",), units="ug m-3"), "wrong kind of unit"),
@@ -294,9 +294,11 @@ def test_the_output_of_a_run_gives_its_record_at_the_start() -> None:
 
 
 def test_an_output_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(CaseError, match=r"records from 2022-08-31T00:00:00 to 2022-08-31T02:00:00, none at the start"):
+    with pytest.raises(
+        CaseError, match=r"records from 2022-08-31T00:00:00 to 2022-08-31T02:00:00, but none at the start"
+    ):
         record_of_a_run(output_of_a_run(), np.datetime64("2022-09-01"), SPECIES)
-    with pytest.raises(CaseError, match="holds no species of the mechanism"):
+    with pytest.raises(CaseError, match="has no species of the mechanism"):
         record_of_a_run(output_of_a_run().drop_vars("TRACER"), np.datetime64("2022-08-31"), SPECIES)
     means = output_of_a_run()
     means["TRACER"].attrs["cell_methods"] = "time: mean"
@@ -309,5 +311,7 @@ def test_an_output_that_does_not_fit_is_refused() -> None:
 def test_a_netcdf_file_as_profile_is_named_as_such(tmp_path: Path) -> None:
     for kind in ("NETCDF4", "NETCDF3_CLASSIC"):
         dataset(np.ones(3), ("lat",)).to_netcdf(tmp_path / "outer.nc", format=kind)
-        with pytest.raises(DataError, match=r"outer.nc is a netCDF file; a profile is one for all edges"):
+        with pytest.raises(
+            DataError, match=r"outer.nc is a netCDF file; a profile is a CSV file for all lateral faces"
+        ):
             profiles_of(["O3"], profile=tmp_path / "outer.nc")

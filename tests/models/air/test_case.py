@@ -190,7 +190,7 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("emissions", {"point": [{"species": "A"}]}, ["emissions.point.0.lon is missing: longitude"]),
         ("parallel", {"tiles": [1]}, ["parallel.tiles is too short: parallel.tiles.1 is missing"]),
         ("parallel", {"tiles": "2x3"}, ['parallel.tiles must be a list in [ ], or "auto", not "2x3"']),
-        ("parallel", {"halo": "messages"}, ["parallel.halo is gone, as ranks always exchange their edges by messages"]),
+        ("parallel", {"halo": "messages"}, ["parallel.halo was removed: ranks always exchange halos by messages"]),
         ("parallel", {"balance": "maybe"}, ['parallel.balance must be true or false, or "auto", not "maybe"']),
         ("parallel", {"groups": {"transport": -1}}, ["parallel.groups.transport = -1 must be at least 0"]),
         ("parallel", {"groups": {"transport": "all"}}, ['must be a whole number, or "same", not "all"']),
@@ -510,5 +510,5 @@ def test_a_mechanism_of_the_command_line_goes_from_the_present_folder(
     assert Case.load(case, ["chemistry.mechanism=emep"]).mechanism == "emep"
     with pytest.raises(CaseError) as caught:
         Case.load(case, ["chemistry.mechanism=./mien.eqn"])
-    for part in (f"present folder {here}", f"that of the case, {case}", "did you mean mine.eqn?"):
+    for part in (f"working directory {here}", f"folder of the case, {case}", "did you mean mine.eqn?"):
         assert part in str(caught.value)

@@ -120,5 +120,5 @@ def test_the_sun_of_several_times_is_that_of_each(clouds: bool) -> None:
     for seconds, weight, sun in zip(times, weights, suns, strict=True):
         assert np.array_equal(packed.at([seconds], cover, [weight])[0], sun)
     assert not np.array_equal(suns[0], suns[1])  # which would be found
-    with pytest.raises(KernelError, match="5 times is asked for; there is room for 4"):
+    with pytest.raises(KernelError, match="5 times were requested; the buffers hold 4"):
         packed.at([0.0] * 5, cover, [0.0] * 5)

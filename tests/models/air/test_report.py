@@ -58,9 +58,9 @@ def test_a_drift_asks_for_sweeps_shorter_steps_or_a_spin_up() -> None:
 
 
 def test_clipping_asks_for_a_smaller_courant_number() -> None:
-    said = "clipping of negative values made 0.2 % of the nitrogen there is; take a smaller time.courant, or a shorter"
-    assert advice(clipped=(0.2, 0.11)) == f"{said} time.maximum_step"
-    assert advice("time.step=60 s", clipped=(0.2, 0.11)).endswith("there is; take a shorter time.step")
+    expected = "clipping of negative values added 0.2 % of the nitrogen; take a smaller time.courant, or a shorter"
+    assert advice(clipped=(0.2, 0.11)) == f"{expected} time.maximum_step"
+    assert advice("time.step=60 s", clipped=(0.2, 0.11)).endswith("of the nitrogen; take a shorter time.step")
     assert advice(drift=(6.0, 0.0), clipped=(0.2, 0.0)).count("; take") == 2
 
 

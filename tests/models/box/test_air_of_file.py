@@ -162,7 +162,7 @@ def test_an_air_that_is_none_stays_and_is_refused_in_3d(tmp_path: Path) -> None:
     assert ("AIR", "is 1e+06, which is no density of air: it stays so in all air") in [
         (each.subject, each.text) for each in findings(network) if each.kind == "air"
     ]
-    with pytest.raises(CaseError, match=r'AIR = 1e\+06 of mechanism m is no density .* AIR = "M" under \[rates\]'):
+    with pytest.raises(CaseError, match=r'AIR = 1e\+06 of mechanism m is not a density .* AIR = "M" under \[rates\]'):
         bind_rates(network, {}, "x.toml")
     assert bind_rates(network, {"AIR": "M"}, "x.toml").parameters != network.parameters
 

@@ -1,4 +1,4 @@
-"""From a case to the parts of the air-quality model: one function for each section of the case."""
+"""Assembly of the parts of the air-quality model from a case: one function for each section of the case."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 ATTRIBUTION_FILE: Final = "attribution.txt"
-"""File in an inventory's folder with what results made from it must state about their sources."""
+"""File in the folder of an inventory with the attribution that results must contain."""
 
 _ERA5_NOTICE: Final = (
     "Contains modified Copernicus Climate Change Service information {year}; neither the European Commission nor ECMWF "
@@ -69,10 +69,10 @@ _PROFILES: Final = {
 
 
 def data_attributes(case: Case, *, era5: bool) -> dict[str, str]:
-    """Return the global attributes `comment` (notices that licences require) and `references`, as far as there are any.
+    """Return the global attributes `comment` (notices required by licences) and `references`, if there are any.
 
     era5  whether the meteorology is read from files of ERA5
-    Raises DataError when the attribution of the inventory cannot be read.
+    Raises DataError if the attribution of the inventory cannot be read.
     """
     notices, references = [], []
     if era5:
@@ -95,19 +95,19 @@ def _of_inventory(case: Case) -> str:
         raise DataError(f"{path} cannot be read ({error}); write one paragraph of plain text, or remove it") from error
 
 
-_NONE_DEPOSITS = "no species deposits: the species map lets all of them stay in the air"
+_NONE_DEPOSITS = "no species deposits: the species map has no deposition"
 
 
 @dataclass
 class Parts:
-    """What a case is made of, before anything is compiled or computed.
+    """Components of the model of a case, before code is compiled.
 
-    whole       the grid of the case;  subdomain  this rank's part of it;  grid  the columns that are held here
-    sources     what emits in the whole area;  own_sources  the same here
-    own_fields  that processes add to the state;  updates  what they do to cells
-    phases      of species, by their names
-    attributes  what results must say of the input, see ``attribution``
-    notes       part of the model, and what there is to say of it
+    whole       grid of the case;  subdomain  part of this rank;  grid  columns of this rank
+    sources     emission sources in the whole area;  own_sources  sources in the columns of this rank
+    own_fields  fields that processes add to the state;  updates  updates of cells by processes
+    phases      of species, by name
+    attributes  attribution of the input, for results
+    notes       (part of the model, note)
     """
 
     case: Case
@@ -135,11 +135,11 @@ class Parts:
 
     @property
     def begin(self) -> float:
-        """The first moment of the simulation [s since the start], negative by the spin-up."""
+        """The begin of the simulation [s since the start], negative with a spin-up."""
         return 0.0 - self.case.time.spinup.value
 
     def fields(self, settable: Iterable[FieldSpec]) -> FieldRegistry:
-        """Return the fields of the model: species, weather, what processes add, and numbers that may be changed."""
+        """Return the fields of the model: species, weather, fields of processes, and settable numbers."""
         held = [name for name, origin in self.meteorology.provenance.items() if origin != NONE_GIVEN]
         species, own = self.network.species, (each.spec(VOLUME) for each in self.own_fields if not each.is_species)
         return air_registry(
@@ -148,17 +148,17 @@ class Parts:
         )  # fmt: skip
 
     def total(self, kernel: StepKernel) -> Callable[[Array], Array]:
-        """Return what sums over the columns of all ranks, by the exact sums of a kernel."""
+        """Return a function that sums over the columns of all ranks, by the exact sums of a kernel."""
         return lambda sums: self.subdomain.total(sums, kernel.sums)
 
     @cached_property
     def rate_check(self) -> RateCheck:
-        """What looks at the rate constants in the air of each instant."""
+        """The check of the rate constants in the air of each instant."""
         return RateCheck(self.network)
 
     @property
     def sunlit_until(self) -> float | None:
-        """Up to when processes or rates follow the sun [s], so that they change each hour; None where they do not."""
+        """End of the period in which processes or rates follow the sun [s], with hourly instants; None without."""
         follows = self.processes.depend_on_sun or bool(self.network.parameters) or self.rate_check.depends_on_sun
         return self.case.time.length.value if follows else None
 
@@ -166,9 +166,9 @@ class Parts:
 def assemble(
     case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, any_tiles: bool = False
 ) -> Parts:  # fmt: skip
-    """Return the parts of a case; raises CaseError, DataError or MechanismError for what does not fit.
+    """Return the parts of a case; raises CaseError, DataError or MechanismError for inconsistent input.
 
-    any_tiles  whether `parallel.tiles` is meant for other ranks
+    any_tiles  whether `parallel.tiles` is for another number of ranks
     """
     # grid and ranks
     whole, network = case.make_grid(), case.network()
@@ -185,7 +185,7 @@ def assemble(
     network = with_transported(without_air(network, species_map), own_fields)
     names, notes_on_air = network.names, air_notes(network)
 
-    # species map and case, in the species of the mechanism; an incomplete map comes before wrong names, which it causes
+    # species map and case, in the species of the mechanism; the map is checked first, as it causes unknown names
     species_map = species_map.with_own_species(own_species)
     left = left_out(case, species_map, names)
     case = translated(case, species_map, names)
@@ -215,8 +215,8 @@ def assemble(
     none_deposits = case.deposition.scheme != "none" and not (
         species_map.deposition.surrogate or case.deposition.velocities
     )
-    renamed = f"other names than in its file: {network.renaming}" if network.renamed else ""
-    without = f"no species for {', '.join(left)}, which the case names: left out" if left else ""
+    renamed = f"species renamed from its file: {network.renaming}" if network.renamed else ""
+    without = f"no species for {', '.join(left)} of the case: omitted" if left else ""
     of_mechanism = [*notes_on_air, *doubts(species_map, network, compounds)]
     of_emission = [
         *kept_notes(split, species_map.emissions, network),
@@ -234,22 +234,22 @@ def assemble(
 
 
 def _refuse_species(network: ReactionNetwork, whole: Grid) -> None:
-    """Raise CaseError for species with names of output's own coordinates, and for sums of species."""
+    """Raise CaseError for species named like coordinates of output, and for rates that follow sums of species."""
     taken = [name for name in network.names if name in reserved_names(whole.axes)]
     if taken:
         raise CaseError(
-            f"mechanism {network.name}: species {', '.join(taken)}: output has its coordinates under such names; "
+            f"mechanism {network.name}: species {', '.join(taken)}: output has coordinates of that name; "
             f"rename the species in {printable(network.sources[0]) if network.sources else 'the mechanism'}"
         )
-    for name, weights in network.sums.items():  # transport would carry them apart
+    for name, weights in network.sums.items():  # transport would separate the sum from its species
         raise CaseError(
-            f"mechanism {network.name} has rates that follow {name}, the sum of {len(weights)} species, which only "
-            f"boxes can; for a case write each such reaction once for each species X of it, A + X = B + X : k"
+            f"mechanism {network.name} has rates that depend on {name}, the sum of {len(weights)} species, which only "
+            f"boxes support; for a case write the reaction for each species X of the sum, A + X = B + X : k"
         )
 
 
 def _inventory_of(case: Case) -> InventorySettings | None:
-    """Return where the inventory is and for which year; None without one, CaseError where its folder is missing."""
+    """Return the folder and year of the inventory, None without one; raises CaseError for a missing folder."""
     settings = case.emissions
     if settings.inventory is None:
         return None
@@ -261,7 +261,7 @@ def _inventory_of(case: Case) -> InventorySettings | None:
 
 
 def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = None) -> Array:
-    """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, the case's, then `given`."""
+    """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, settings, then `given`."""
     case, names = parts.case, parts.network.names
     state = parts.boundary.at(pressure)
     for each in parts.own_fields:
@@ -269,7 +269,7 @@ def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = No
             state[names.index(each.name)] = each.field.start
     for name, value in case.initial.values.items():
         if name not in names:
-            raise CaseError(f"initial.values: {name!r} is no species of the mechanism; {suggestion(name, names)}")
+            raise CaseError(f"initial.values: {name!r} is not a species of the mechanism; {suggestion(name, names)}")
         state[names.index(name)] = value.value
     if case.initial.file is not None:
         path = case.path(case.initial.file)
@@ -284,7 +284,7 @@ def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = No
 
 
 def _from_dataset(parts: Parts, dataset: "xr.Dataset", state: Array) -> Array:
-    """The state of the columns held here, from a dataset of the whole area."""
+    """Return the state of the columns of this rank, from a dataset of the whole area."""
     names = parts.network.names
     dataset, note = record_of_a_run(dataset, parts.start, names)
     parts.notes += [("initial state", note)] if note else []
@@ -298,7 +298,7 @@ def _from_dataset(parts: Parts, dataset: "xr.Dataset", state: Array) -> Array:
 def _fitted(
     case: Case, species_map: SpeciesMap, network: ReactionNetwork, compounds: Mapping[str, str]
 ) -> SpeciesMap:  # fmt: skip
-    """Return the species map of a case: a section from which nothing is made may be empty."""
+    """Return the species map of a case; a section that the case does not use may be empty."""
     particles: Any = case.particles
     boundary, fixed = case.boundary, case.deposition
     given = {*fixed.velocities, *particles.diameters}
@@ -311,7 +311,7 @@ def _fitted(
 
 def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> BoundaryProfiles:
     settings = case.boundary
-    name = settings.profiles  # a shipped one has a plain name, others are files of the case
+    name = settings.profiles  # a plain name for a shipped file, else a path
     return BoundaryProfiles(
         names, species_map.boundary, scale=settings.scale,
         profile=case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name,
@@ -320,10 +320,10 @@ def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> Bo
 
 
 def own_processes(case: Case) -> list[RequestedProcess]:
-    """Return the processes in files of the case, which run only where the user lets them.
+    """Return the processes in files of the case, which run only with the permission of the user.
 
-    Raises CaseError for a file that cannot be used, for a field of the weather in another unit than it has, and for
-    two processes of one name, by which their fields, numbers and settings are known.
+    Raises CaseError for an invalid file, for a weather field with a different unit, and for two processes with the
+    same name.
     """
     own = processes_of_files(case.process, case.base, "Case.allowing_code()", allowed=case.allow_code)
     units = {each.name: each.unit for each in of_use("state", "optional")}
@@ -342,7 +342,7 @@ def own_processes(case: Case) -> list[RequestedProcess]:
 
 
 def with_transported(network: ReactionNetwork, fields: Sequence[ProcessField]) -> ReactionNetwork:
-    """Return a mechanism with the fields that the air carries as further species, without reactions."""
+    """Return a mechanism with transported fields as additional species without reactions."""
     known = {name.casefold() for name in network.names}
     for each in fields:
         if each.name.casefold() in known:
@@ -355,9 +355,9 @@ def with_transported(network: ReactionNetwork, fields: Sequence[ProcessField]) -
 
 
 def processes_in(case: Case, context: ProcessContext, own: Sequence[RequestedProcess]) -> Processes:
-    """Return the processes that are on; raises CaseError for settings that do not fit the mechanism.
+    """Return the active processes; raises CaseError for settings that do not fit the mechanism.
 
-    own  those in files of the case
+    own  processes in files of the case
     """
     built_in = [(each.section, each(getattr(case, each.section), context)) for each in processes_of(processes)]
     of_files = [(each.where, each.at(context, case.chemistry.mechanism)) for each in own]
@@ -370,9 +370,9 @@ def process_context(
     case: Case, network: ReactionNetwork, whole: Grid, subdomain: Subdomain, land: Array, light: Light,
     provided: Iterable[object] = (),
 ) -> ProcessContext:  # fmt: skip
-    """Return what processes are given of a case.
+    """Return the context of the processes of a case.
 
-    whole      the grid of the case;  subdomain  this rank's part of it;  land  (lat, lon) land fraction there
+    whole      grid of the case;  subdomain  part of this rank;  land  (lat, lon) land fraction of its columns
     provided   objects for needs of processes, see :func:`airshed.process.kinds.need`
     """
     window = subdomain.window
@@ -388,9 +388,9 @@ def process_context(
 
 
 def weather_needs(case: Case, processes: Processes) -> WeatherNeeds:
-    """Return what processes and output request of the weather besides what every state holds.
+    """Return the weather fields that processes and output require in addition to the state of the air.
 
-    Raises DataError where two processes declare a field differently.
+    Raises DataError if two processes declare a field differently.
     """
     known = by_name()
     wanted = [

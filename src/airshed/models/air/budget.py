@@ -1,14 +1,13 @@
-"""Where each species came from and went: sums that follow the two-step formula, so that they close to round-off.
+"""Budgets of species by process: sums that follow the two-step formula, so that they close to round-off.
 
-The formula is linear in what every process adds. So the amount B_p that process p has added obeys the same formula as
-the total amount M of the species,
+The formula is linear in the contribution of each process. The amount B_p that process p has added therefore obeys the
+same formula as the total amount M of the species,
 
     B_p(n+1) = c0 B_p(n) + c1 B_p(n-1) + t0 R_p(n) + t1 R_p(n-1)     explicit: inflow, outflow
-    B_p(n+1) = c0 B_p(n) + c1 B_p(n-1) + g R_p(n+1)                  implicit: all others
+    B_p(n+1) = c0 B_p(n) + c1 B_p(n-1) + g R_p(n+1)                  implicit: all other processes
 
-and M - M(0) - sum of B_p is round-off, whatever the steps. The atoms of a family that the mechanism itself does not
-balance are followed in the same way; the rest of what chemistry does to a family is the drift of the unconverged
-iteration.
+and M - M(0) - sum of B_p is round-off, for any steps. The same formula sums the atoms of a family that reactions of the
+mechanism do not conserve. The remaining change of a family by chemistry is the drift of the unconverged iteration.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,18 +28,18 @@ from airshed.parallel.domain import Subdomain
 from airshed.program.weights import StageWeights
 
 USUAL: Final = {"inflow": 1.0, "outflow": -1.0, "emitted": 1.0, "deposited": -1.0, "chemistry": 1.0, "clipped": 1.0}
-"""Terms of every budget, each with its sign in the balance; further processes that are on stand before chemistry."""
+"""Terms of every budget, with their signs in the balance; terms of other active processes precede chemistry."""
 
 EXPLICIT: Final = ("inflow", "outflow")
-"""Those of transport, explicit in the formula; all others are implicit, but for what is clipped, an amount."""
+"""Terms of transport, explicit in the formula; other terms are implicit, except clipping, which is an amount."""
 
 FAMILIES: Final = {"N": "nitrogen", "S": "sulphur"}
-"""Elements whose atoms are followed through all species that hold them."""
+"""Elements with budgets of the atoms in all species."""
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Where budgets count from: time [s], amounts of species [mol], and the sums of the budget at that time."""
+    """Reference of budgets: time [s], amounts of species [mol], and the sums of the budget at that time."""
 
     seconds: float
     amounts: Array
@@ -49,18 +48,18 @@ class Baseline:
 
 
 class Budget:
-    """Amounts [mol] that each process has added to each species since the beginning.
+    """Amounts [mol] that each process has added to each species since the start.
 
-    signs       of terms in the balance, by their names: losses count negative
+    signs       of terms in the balance, by name: negative for losses
     amounts     (term, species) [mol], in the order of signs
-    imbalance   (family,) [mol of atoms] that unbalanced reactions have made
+    imbalance   (family,) [mol of atoms] added by reactions that do not conserve atoms
     faces       inflow and outflow by face of the boundary; None without `boundary.budget = "faces"`
     """
 
     faces: "FaceBudget | None" = None
 
     def __init__(self, species: int, families: int, further: Mapping[str, float] | None = None) -> None:
-        """Begin with nothing; `further` are terms of processes, each with its sign."""
+        """Start at zero; `further` are terms of processes, each with its sign."""
         last = {name: USUAL[name] for name in ("chemistry", "clipped")}
         self.signs = {name: sign for name, sign in USUAL.items() if name not in last} | dict(further or {}) | last
         self.amounts = np.zeros((len(self.signs), species))
@@ -72,9 +71,9 @@ class Budget:
         self._explicit_rows = [self._row[name] for name in EXPLICIT]
 
     def add(self, weights: StageWeights, sums: Mapping[str, Array], imbalance: Array) -> None:
-        """Follow one step: what each term did to each species [mol/s], and imbalance; clipped [mol].
+        """Add one step: the rate of each term for each species [mol/s], and imbalance; clipped [mol].
 
-        A term that is not given did nothing.
+        Terms that are not in `sums` are zero.
         """
         w, nothing = weights, np.zeros(self.amounts.shape[1])
         rates = np.array([sums.get(name, nothing) for name in self.signs])
@@ -88,7 +87,7 @@ class Budget:
             self.faces.add(weights)
 
     def add_chemistry(self, made: Array, clipped: Array, imbalance: Array) -> None:
-        """Follow a step of chemistry alone: species made and clipped [mol], atoms that its reactions made [mol]."""
+        """Add a step of chemistry: species produced and clipped [mol], and imbalance of atoms [mol]."""
         self.amounts = self.amounts.copy()
         self.amounts[self._row["chemistry"]] += made
         self.amounts[self._row["clipped"]] += clipped
@@ -97,9 +96,9 @@ class Budget:
     def add_amounts(
         self, term: str, species: Sequence[int], made: Array, clipped: Array, *, all_levels: bool
     ) -> None:  # fmt: skip
-        """Follow a change of some species in a term [mol], and what was clipped [mol].
+        """Add a change of some species to a term [mol], and the clipped amounts [mol].
 
-        all_levels  whether the older level of the state changed alike
+        all_levels  whether the older time level changed by the same amount
         """
         changed = [self.amounts.copy(), self._previous.copy()]
         for amounts in changed[: 2 if all_levels else 1]:
@@ -108,12 +107,12 @@ class Budget:
         self.amounts, self._previous = changed
 
     def copy(self) -> Array:
-        """Return all amounts as they are now in one array, for :meth:`put` and :meth:`add_up`."""
+        """Return a copy of all amounts in one array, for :meth:`put` and :meth:`add_up`."""
         faces = [] if self.faces is None else [self.faces.amounts.ravel()]
         return np.concatenate([self.amounts.ravel(), self.imbalance, *faces])
 
     def put(self, copied: Array) -> None:
-        """Continue with copied amounts, by a formula without history."""
+        """Set the amounts from a copy, for a formula without history."""
         ends = np.cumsum([self.amounts.size, self.imbalance.size])
         amounts, self.imbalance, faces = np.split(copied, ends)
         self.amounts = amounts.reshape(self.amounts.shape)
@@ -121,18 +120,18 @@ class Budget:
             self.faces.amounts = faces.reshape(self.faces.amounts.shape)
 
     def add_up(self, coefficients: Sequence[float], copied: Sequence[Array], clipped: Array) -> None:
-        """Follow a linear combination of states, and what was clipped in its result [mol]."""
+        """Set the amounts to a linear combination of copies, and add the clipped amounts of the result [mol]."""
         self.put(np.sum([each * numbers for each, numbers in zip(coefficients, copied, strict=True)], axis=0))
         self.amounts[self._row["clipped"]] += clipped
 
     def begin(self, seconds: float, amounts: Array) -> Baseline:
-        """Return the baseline of budgets that count from a time [s] on, when there were amounts [mol] of species."""
+        """Return the baseline of budgets that start at a time [s] with amounts [mol] of species."""
         if self.faces is not None:
             self.faces.begin()
         return Baseline(seconds, amounts, self.amounts.copy(), self.imbalance.copy())
 
     def save(self) -> dict[str, Array]:
-        """Return what :meth:`restore` needs."""
+        """Return the arrays for :meth:`restore`."""
         return {
             "amounts": self.amounts,
             "previous": self._previous,
@@ -143,7 +142,7 @@ class Budget:
         }
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Take over saved sums."""
+        """Restore saved sums."""
         self.amounts, self._previous, self._explicit, self.imbalance, self._previous_imbalance = (
             arrays[name].copy() for name in ("amounts", "previous", "explicit", "imbalance", "previous_imbalance")
         )
@@ -155,12 +154,12 @@ _SAVED = ("amounts", "previous", "explicit", "baseline")
 
 
 class FaceBudget:
-    """Inflow and outflow [mol] by face, of the columns that a rank holds.
+    """Inflow and outflow [mol] by face, for the columns of a rank.
 
     Arrays are (2, species, face): inflow and outflow, through the lateral faces of each level in the order of
     :class:`airshed.kernels.boundary.FaceCells`, then through the top of each column.
 
-    constants  returns the profile at the sides and above, for steps without boundary concentrations of their own
+    constants  returns the profile at the sides and the top, for steps without boundary concentrations
     """
 
     def __init__(self, layout: Layout, subdomain: Subdomain, constants: Callable[[], StepConstants]) -> None:
@@ -172,15 +171,15 @@ class FaceBudget:
         self._lateral = self._levels * self._cells.count
         self.amounts: Array = np.zeros((2, species, self._lateral + layout.rows * layout.columns))
         self.previous, self.explicit, self.baseline = (np.zeros_like(self.amounts) for _ in range(3))
-        self._rates: list[tuple[StageWeights, Array]] = []  # of steps that :meth:`add` has not followed yet
+        self._rates: list[tuple[StageWeights, Array]] = []  # of steps that are not yet added
 
     def watch(self, steppers: Sequence[Stepper]) -> None:
-        """Compute the rates of each step of steppers from now on, from the state that it starts from."""
+        """Register an observer that computes the rates of each step from the state at its start."""
         for stepper in steppers:
             stepper.observer = partial(self._observe, stepper.kernel.shape)
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Start the budget at the current time."""
         self.baseline = self.amounts.copy()
 
     def _observe(self, shape: MechanismShape, step: StepForcing, state: State) -> None:
@@ -193,7 +192,7 @@ class FaceBudget:
         self._rates.append((step.weights, np.stack([np.maximum(-outward, 0.0), np.maximum(outward, 0.0)])))
 
     def add(self, weights: StageWeights) -> None:
-        """Follow a step by its weights; a step before it was repeated with others, and does not count."""
+        """Add the step with these weights; rates of earlier steps belong to repeated attempts and are discarded."""
         number = next((n for n, (each, _) in enumerate(self._rates) if each is weights), None)
         rates = np.zeros_like(self.amounts) if number is None else self._rates[number][1]
         del self._rates[: 0 if number is None else number + 1]
@@ -202,7 +201,7 @@ class FaceBudget:
         self.previous, self.amounts, self.explicit = self.amounts, new, rates
 
     def save(self) -> dict[str, Array]:
-        """Return what :meth:`restore` needs, of the whole area; all ranks together."""
+        """Return the arrays for :meth:`restore`, of the whole area; collective."""
         found: dict[str, Array] = {}
         for name in _SAVED:
             lateral, top = self._whole(getattr(self, name))
@@ -210,7 +209,7 @@ class FaceBudget:
         return found
 
     def restore(self, saved: Mapping[str, Array]) -> None:
-        """Restore what any ranks saved; where they saved nothing, count from now on."""
+        """Restore the sums of any number of ranks; without saved sums, start at the current time."""
         self._rates.clear()
         if f"faces.{_SAVED[0]}.top" not in saved:
             self.begin()
@@ -223,9 +222,9 @@ class FaceBudget:
             setattr(self, name, np.concatenate([each.reshape(*self.amounts.shape[:2], -1) for each in parts], axis=-1))
 
     def variables(self, grid: Grid, weights: Array) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the variables and coordinates of a dataset, since budgets began; all ranks together.
+        """Return the variables and coordinates of a dataset, since the baseline; collective.
 
-        weights  (row, species), of sums of species
+        weights  (row, species) of each budget
         """
         lateral, top = self._whole(self.amounts - self.baseline)
         found: dict[str, Any] = {}
@@ -244,14 +243,14 @@ class FaceBudget:
         return self._subdomain.whole_faces(lateral), self._subdomain.whole(top)
 
     def _joined(self, sides: Mapping[Side, Array]) -> Array:
-        """Return what lies along open sides as a field (species, level, face cell), zero along the others."""
+        """Return values along open sides as a field (species, level, face cell), zero along closed sides."""
         field = np.zeros((self.amounts.shape[1], self._levels, self._cells.count))
         for side, values in sides.items():
             field[..., self._cells.places[side]] = values
         return field
 
     def _lateral_flux(self, side: Side, transport: TransportForcing, state: State) -> Array:
-        """Return what flows out through the faces of a side [mol/s], (species, level, face cell)."""
+        """Return the outflow through the faces of a side [mol/s], (species, level, face cell)."""
         layout = self._layout
         last, lane = divmod(layout.columns, layout.width)
         inner, inner_lane = divmod(layout.columns - 1, layout.width)
@@ -280,7 +279,7 @@ class FaceBudget:
         return lanes.reshape(*lanes.shape[:-2], -1)[..., : self._layout.columns]
 
     def _top_flux(self, transport: TransportForcing, state: State) -> Array:
-        """Return what flows out through the top [mol/s], (species, column)."""
+        """Return the outflow through the top [mol/s], (species, column)."""
         unpack, top = self._layout.unpack, np.asarray(self._constants().top)[:, None, None]
         air = unpack(_between(transport.flux_z, transport.weight_z, (slice(None), slice(None), -1)))
         outward = air * np.where(air > 0.0, unpack(state.q[:, :, :, -1]), top)
@@ -288,6 +287,6 @@ class FaceBudget:
 
 
 def _between(pair: Pair, weight: float, place: tuple[Any, ...]) -> Array:
-    """Return a place of a packed field between the ends of its interval, in double."""
+    """Return an element of a packed field, interpolated between the ends of its interval in double precision."""
     start, end = (each[place].astype(np.float64) for each in pair)
     return np.asarray(start + weight * (end - start))

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 VOLUME: Final = ("level", "lat", "lon")
 SURFACE: Final = ("lat", "lon")
 WEATHER: Final = tuple(each.spec() for each in of_use("state", "derived") if each.output)
-"""The weather that every output may hold; some runs have optional fields too, see :func:`optional_weather`."""
+"""Weather fields available for output in every run; :func:`optional_weather` has additional ones."""
 
 
 def optional_weather(names: Iterable[str]) -> tuple[FieldSpec, ...]:
-    """Return the fields of output among some optional fields of the weather."""
+    """Return the optional weather fields of the given names that can be written to output."""
     return tuple(each.spec() for each in of_use("optional") if each.output and each.name in names)
 
 
 def weather_of_output(name: str) -> str | None:
-    """Return the name in the state of the air of a field of output, None for one that is no weather."""
+    """Return the name of an output field in the state of the air, None if it is not a weather field."""
     return next((each.name for each in by_name().values() if each.output == name), None)
 
 
@@ -64,11 +64,11 @@ CF_SPECIES: Final = {
     "MGLYOX": "methylglyoxal",
     "ISOPRE": "isoprene",
 }
-"""Species whose mole fraction has a name in the CF standard name table (version 93)."""
+"""Species whose mole fraction has a CF standard name (table version 93)."""
 
 
 def cell_values_of(spec: FieldSpec, shape: tuple[int, ...], value: object) -> AnyArray:
-    """Return the values of all cells that a field is to be set to; raises CaseError for what are none.
+    """Return the values of all cells from the argument of a setter; raises CaseError for invalid values.
 
     value  an array of the whole domain, a number in the unit of the field for all cells, or a text with a unit
     """
@@ -92,9 +92,9 @@ def air_registry(
 ) -> FieldRegistry:  # fmt: skip
     """Return all fields of the air model: a mixing ratio [mol mol-1] of each species, weather, and settable numbers.
 
-    species       (name, text);  molar_masses  [kg mol-1] by name, of those whose composition is known
+    species       (name, text);  molar_masses  [kg mol-1] by name, of species with known composition
     horizontal    names of the horizontal dimensions of the grid
-    raises        CaseError for two of the same name
+    raises        CaseError for duplicate names
     """
     masses, known, names = molar_masses or {}, phases or {}, dict(zip(SURFACE, horizontal, strict=True))
     ratios = [

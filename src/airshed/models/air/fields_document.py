@@ -1,4 +1,4 @@
-"""Write the page of fields: ``python -m airshed.models.air.fields_document > docs/reference/fields.md``."""
+"""Writer of the page of fields: ``python -m airshed.models.air.fields_document > docs/reference/fields.md``."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +15,8 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m airshed.models.air.fields_document > docs/reference/fields.md`; do not edit. -->
 
-`simulation["O3"]` gives a field of the air model, `output.0.fields` names those of a file. Each species of the
-mechanism has one, by its name: its mixing ratio [mol mol-1] on level, lat, lon. The weather has these:
+`simulation["O3"]` returns a field of the air model; `output.0.fields` lists the fields of an output file. The mixing
+ratio [mol mol-1] of each species is a field on level, lat, lon with the name of the species. The weather fields are:
 
 """
 
@@ -28,7 +28,7 @@ def fields_document() -> str:
         (process, f"`{name}`", each.unit, f"{shape}, each species" if each.by_species else shape, _text(each.function))
         for process, _, own in found
         for name, each in own.instants.items()
-        for shape in [each.shape or "as what it is given"]
+        for shape in [each.shape or "as the input"]
     ]
     acts: list[tuple[str, ...]] = []
     for process, _, own in found:
@@ -40,7 +40,7 @@ def fields_document() -> str:
                 (process, f"`{n}`", f"`{kind}`", "all", term, _text(each.function)) for n, each in declared.items()
             ]
     weather = [
-        (process, f"`{each.field}`", each.unit, "where it is given" if each.optional else "always")
+        (process, f"`{each.field}`", each.unit, "optional" if each.optional else "required")
         for process, _, own in found
         for each in own.weather.values()
     ]
@@ -53,15 +53,17 @@ def fields_document() -> str:
     ]  # fmt: skip
     return "\n".join([
         _INTRODUCTION + FieldRegistry(WEATHER).markdown(),
-        "\n## What processes compute\n\nOnce for each instant of the forcing, linear in between.\n",
-        markdown_table(("process", "field", "unit", "for", "meaning"), instants),
-        "\n## What processes do\n\nAs kinds of operators, see [kernels.md](../explanation/kernels.md); "
-        "the term is that of budgets.\n",
+        "\n## Fields of processes\n\nComputed once for each instant of the forcing, and interpolated linearly in "
+        "between.\n",
+        markdown_table(("process", "field", "unit", "shape", "meaning"), instants),
+        "\n## Operators of processes\n\nThe kinds of operators are described in "
+        "[kernels.md](../explanation/kernels.md); the term is the row of the budget.\n",
         markdown_table(("process", "name", "kind", "levels", "term", "meaning"), acts),
-        "\n## What weather they need\n\nBesides the state of the air at an instant, which their methods are given.\n",
-        markdown_table(("process", "field", "unit", "needed"), weather),
-        "\n## What can be set while a run goes on\n\n`simulation[\"section_name\"] = 2.0`, of a table by species "
-        "`simulation[\"section_name_SPECIES\"]`; a restart keeps it, output does not hold it.\n",
+        "\n## Weather of processes\n\nWeather fields that processes read in addition to the state of the air.\n",
+        markdown_table(("process", "field", "unit", "need"), weather),
+        "\n## Numbers that can be changed during a run\n\nSet them as `simulation[\"section_name\"] = 2.0`, or "
+        "`simulation[\"section_name_SPECIES\"]` for an entry of a table by species. Restarts contain these numbers, "
+        "output does not.\n",
         markdown_table(("process", "name", "unit", "meaning"), settable),
     ]) + "\n"  # fmt: skip
 

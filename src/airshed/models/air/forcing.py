@@ -1,4 +1,4 @@
-"""Meteorology as the kernels want it: air contents, fluxes and exchange on the model grid, packed, between instants."""
+"""Packed forcing of the kernels: air contents, fluxes and exchange on the model grid, between instants."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True)
 class Instant:
-    """The air at one instant: plain arrays (level, lat, lon), and the packed ones that steps read."""
+    """Air at an instant: arrays (level, lat, lon), and packed arrays that steps read."""
 
     seconds: float
     air: Array  # [mol]
@@ -38,16 +38,16 @@ class Instant:
     cloud: AnyArray
     parameters: AnyArray
     fields: Mapping[str, AnyArray]  # of processes
-    rates: Mapping[str, Array]  # at which explicit processes empty cells, in either direction [1/s]
+    rates: Mapping[str, Array]  # loss rates of cells by explicit processes, in either direction [1/s]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The time between two instants, over which everything is linear; `end` is infinite after the last instant.
+    """Interval between two instants, in which fields are linear in time; `end` is infinite after the last instant.
 
-    flux_z         upward air flux [mol/s] at both ends, with the change of the air content in this interval
-    outflow_rates  largest sum of outflow over air content of any cell [1/s], where transport goes in some directions:
-                   Courant number = this times the step
+    flux_z         upward air flux [mol/s] at both ends, consistent with the change of the air content
+    outflow_rates  maximum over cells of the ratio of outflow to air content [1/s], by directions of transport: the
+                   Courant number divided by the step
     """
 
     start: Instant
@@ -57,33 +57,33 @@ class Interval:
     outflow_rates: Mapping[Directions, float]
 
     def weight(self, seconds: float) -> float:
-        """Where a time lies between the ends, 0 to 1."""
+        """Return the interpolation weight of the end at a time, 0 to 1."""
         span = self.end.seconds - self.start.seconds
         return (seconds - self.start.seconds) / span if span > 0.0 else 0.0
 
     def pair(self, name: str) -> Pair:
-        """A packed field at both ends."""
+        """Return a packed field at both ends."""
         return getattr(self.start, name), getattr(self.end, name)
 
     def fields(self, names: Iterable[str]) -> dict[str, Pair]:
-        """Packed fields of processes at both ends."""
+        """Return packed fields of processes at both ends."""
         return {name: (self.start.fields[name], self.end.fields[name]) for name in names}
 
 
 class Forcing:
-    """Packed forcing at any time, made from a :class:`Meteorology` instant by instant.
+    """Packed forcing at any time, computed from a :class:`Meteorology` instant by instant.
 
-    processes     those that act in steps
-    boundary      concentrations along the lateral faces; None where a profile is there in all steps
-    open_rates    what the mechanism leaves open (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
+    processes     active processes
+    boundary      concentrations of the lateral face cells; None for a constant profile
+    open_rates    returns the open parameters (parameter, level, lat, lon) [molecules, cm3, s] for the air at a time
     begin         [s] of the first step
-    sunlit_until  [s] up to which there is an instant at every hour, also where the meteorology has none: its fields are
-                  linear in between, but processes and open rates follow the sun; None where they do not
-    directions    in which transport may go in a step
-    also          times [s] whose weather others request, from the hour of one time to that of another
-    greatest      the greatest of what every rank has found; identity where there is one
+    sunlit_until  [s] up to which each hour is an instant, also without meteorological data: weather is linear in time,
+                  but processes and open rates follow the sun; None if they do not
+    directions    directions of transport in a step
+    also          returns times [s] between two hours for which other components need the weather
+    greatest      maximum over ranks; identity for one rank
 
-    All ranks make a forcing, request intervals and let them be read ahead together: that is when input is sent.
+    Construction, requests of intervals and prefetching are collective, since ranks exchange input.
     """
 
     def __init__(
@@ -106,20 +106,19 @@ class Forcing:
         self._take(range(1))
 
     def instant(self, index: int) -> Instant:
-        """The instant of a number; the nearest two are kept."""
+        """Return an instant by its index; the last two are cached."""
         return self._instants.of(self._times[index])
 
     def interval(self, index: int) -> Interval:
-        """The interval of a number; the nearest two are kept."""
+        """Return an interval by its index; the last two are cached."""
         return self._intervals.of(self._times[index])
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
-        """Let a thread of a pool prepare what follows the interval that holds a time; without a pool that can wait.
+        """Prefetch the interval that follows the one at a time, on a thread of a pool; nothing without a pool.
 
-        That is the interval after it, or the one before it where the last call was for a later time. The pool is that
-        of the steps: while one thread prepares, the others compute, and no core has two things to do. The interval
-        behind, which only the first step of an interval requests, is given up. All ranks call this together, with or
-        without a pool.
+        The following interval is the earlier one if the previous call was for a later time. The pool is that of the
+        steps: one thread prefetches while the other threads compute, so that no core is oversubscribed. The interval
+        behind, needed only by the first step of an interval, is discarded. Collective, with or without a pool.
         """
         backwards, index = self._intervals.travel(seconds), self.index_at(seconds)
         first = max(index - 1, 0) if backwards else index
@@ -127,15 +126,15 @@ class Forcing:
         self._intervals.read_ahead(seconds, pool)
 
     def renew(self) -> None:
-        """Forget what was computed for instants, since numbers of processes have changed."""
+        """Discard the computed instants after a change of numbers of processes."""
         self._instants.clear()
         self._intervals.clear()
         self._outflow_rates = -1, {}
 
     def outflow_rate(self, seconds: float, directions: Directions = "all") -> float:
-        """The largest sum of outflow over air content of any cell of the whole area [1/s] in the interval of a time.
+        """Return the maximum ratio of outflow to air content of all cells [1/s] in the interval of a time.
 
-        All ranks ask together.
+        Collective.
         """
         index = self.index_at(seconds)
         if self._outflow_rates[0] != index:
@@ -146,17 +145,17 @@ class Forcing:
         return rates[directions]
 
     def _complete(self, make: Callable[[], Interval]) -> Interval:
-        """Return an interval that a function makes; ranks with the whole area gather it here."""
+        """Return the interval from a function; subclasses with the whole area gather it from all ranks."""
         return make()
 
     def _read(self, begin: float) -> Interval:
         index = self.index_at(begin)
-        if index not in self._taken:  # a step at the beginning of an interval requests the one before, too
+        if index not in self._taken:  # a step at the beginning of an interval also needs the previous one
             self._take(range(max(index - 1, 0), index + 1))
         return self._build_interval(begin)
 
     def _take(self, intervals: range) -> None:
-        """Let the weather of intervals be at hand, and of the hours in them; of two, to the hour after the first."""
+        """Load the weather of intervals and their hours; for two intervals, up to the hour after the first."""
         if intervals == self._taken or not hasattr(self.meteorology, "take"):
             return
         self._taken = intervals
@@ -167,29 +166,29 @@ class Forcing:
         self.meteorology.take([first, *(time for time in self._times if first < time < last), last])
 
     def index_at(self, seconds: float) -> int:
-        """The number of the interval that begins at or before a time."""
+        """Return the index of the interval that begins at or before a time."""
         return bisect_right(self._times, seconds) - 1
 
     def index_until(self, seconds: float) -> int:
-        """The number of the interval that holds a time as its end or inside; the first one at the very beginning."""
+        """Return the index of the interval that contains a time or ends there; the first one at the start."""
         return max(bisect_left(self._times, seconds) - 1, 0)
 
     def ends_around(self, seconds: float) -> tuple[float, float]:
-        """The instants [s] between which a time lies; after the last one that one twice."""
+        """Return the instants [s] before and after a time; after the last instant, that one twice."""
         index = self.index_at(seconds)
         return self._times[index], self._times[min(index + 1, len(self._times) - 1)]
 
     def next_change(self, seconds: float) -> float:
-        """The next instant after a time [s]; infinity after the last."""
+        """Return the next instant after a time [s]; infinity after the last one."""
         index = self.index_at(seconds) + 1
         return self._times[index] if index < len(self._times) else inf
 
     def transport(self, seconds: float, ratio: float = 1.0) -> TransportForcing:
-        """Air fluxes at a time, for a step that is `ratio` times as long as the one before, 0 for one that restarts.
+        """Return air fluxes at a time, for a step `ratio` times as long as the previous one, 0 for a restart.
 
-        At an instant between two intervals the vertical flux is (1 - w) times that of the old and w times that of the
-        new interval, w = (1 + 2 r) / (1 + 2 r + 3 r^2): 1/2 for equal steps. So weighted, the air that the two-step
-        formula advances comes back to the given one after a change of its slope (from the formula's recurrence).
+        At an instant between two intervals the vertical flux is a mean of both. The weight of the new interval is
+        w = (1 + 2 r) / (1 + 2 r + 3 r^2): 1/2 for equal steps. With this weight the air content
+        of the two-step formula returns to the input after a change of slope (from the recurrence of the formula).
         """
         index = self.index_at(seconds)
         interval = self.interval(index)
@@ -200,7 +199,7 @@ class Forcing:
         return self._transport(interval, seconds, flux_z, weight_z)
 
     def transport_within(self, seconds: float, inside: float) -> TransportForcing:
-        """Air fluxes at a time for a one-step formula: of the interval that holds `inside`, up to its very ends."""
+        """Return air fluxes at a time for a one-step formula: of the interval with the time `inside`, ends included."""
         interval = self.interval(self.index_at(inside))
         return self._transport(interval, seconds, interval.flux_z, interval.weight(seconds))
 
@@ -231,9 +230,9 @@ class Forcing:
         )  # fmt: skip
 
     def _build_aside(self, begin: float) -> Interval:
-        """Build an interval on a thread of the steps, and leave nothing behind.
+        """Build an interval on a worker thread, and return freed memory to the system.
 
-        What each of several threads frees only this thread would use again; the computing thread does so by itself.
+        Memory that a worker thread frees would be reused only by the same thread.
         """
         interval = self._build_interval(begin)
         return_to_system()
@@ -241,7 +240,7 @@ class Forcing:
 
     def _build_interval(self, begin: float) -> Interval:
         start, end, _ = self._instants.at(begin)
-        if end is start:  # after the last instant nothing changes any more
+        if end is start:  # constant after the last instant
             span, until = 1.0, inf
         else:
             span, until = end.seconds - start.seconds, end.seconds
@@ -256,7 +255,7 @@ class Forcing:
 
 
 def _largest_outflow(instant: Instant, upward: Array, directions: Directions) -> float:
-    """The largest sum of outflow over air content of any cell [1/s]."""
+    """Return the maximum ratio of outflow to air content of all cells [1/s]."""
     along, across = instant.eastward, instant.northward
     if directions == "vertical":
         along, across = np.zeros_like(along), np.zeros_like(across)

@@ -1,4 +1,4 @@
-"""The air-quality model as a kind of model: what the runtime makes of a case of it."""
+"""The air-quality model as a kind of model of the runtime: its cases, and the construction of the model."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def only_transports(case: Case, ranks: Communicator | None = None) -> bool:
-    """Return whether this rank is a transport rank, which calls :func:`transport_for_others` in place of a simulation.
+    """Return True if this rank runs only transport, and must call :func:`transport_for_others` in place of a simulation.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def only_transports(case: Case, ranks: Communicator | None = None) -> bool:
 
 
 def make_groups(case: Case, ranks: Communicator) -> Groups | None:
-    """Return the groups that the case requests, None where it requests none; all ranks of both call this together.
+    """Return the groups of ranks of a case, None for a case without groups; collective over all ranks.
 
-    Raises CaseError where its numbers do not fit the ranks, or its integrator has a single stage.
+    Raises CaseError if the sizes do not match the number of ranks, or the integrator has a single stage.
     """
     if not case.has_groups:
         return None
@@ -72,7 +72,7 @@ def make_groups(case: Case, ranks: Communicator) -> Groups | None:
 
 @contextmanager
 def closed_on_error(groups: Groups | None) -> Iterator[None]:
-    """Give the group's communicator back where the block raises."""
+    """Free the communicators of the groups if the block raises."""
     try:
         yield
     except BaseException:
@@ -84,23 +84,16 @@ def closed_on_error(groups: Groups | None) -> Iterator[None]:
 def transport_for_others(
     case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, allow_code: bool = False
 ) -> None:
-    """Compute the transport of the simulation of the chemistry ranks, until they close it.
+    """Compute the transport stages of a simulation on a transport rank, until the chemistry ranks close the simulation.
 
-    Parameters
-    ----------
-    case
-        The case of the chemistry ranks.
+    Called on ranks.
     meteorology
-        The meteorology of the chemistry ranks, by default that of the case.
+        The for which of is True, by default that of the same case.
     ranks
         Communicator of the run, by default of all ranks that were started together.
     allow_code
-        Whether Python code of the case may run, with the rights of the user.
-
-    Raises
-    ------
-    CaseError
-        If this rank is not a transport rank.
+        Whether Python code as
+    on the chemistry ranks.
 
     Examples
     --------
@@ -127,23 +120,25 @@ def build(
 ) -> Built:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
-    meteorology   in place of the case's, see :class:`airshed.runtime.simulation.Simulation`;  initial  likewise
-    rate_factors  on chosen reactions;  boundary  concentrations along the lateral faces, see ``boundary.field``
+    meteorology   replaces that of the case, see :class:`airshed.runtime.simulation.Simulation`
+    initial       replaces the initial state of the case
+    rate_factors  factors on rate constants
+    boundary      concentrations of the lateral face cells, see ``boundary.field``
     """
     if only_transports(case, ranks):
         raise CaseError(
-            f"rank {ranks.rank} is a transport rank alone (parallel.groups): let it call "
-            "airshed.transport_for_others(case), see airshed.only_transports"
+            f"rank {ranks.rank} runs only transport (parallel.groups): call airshed.transport_for_others(case) on it, "
+            "see airshed.only_transports"
         )
     groups = make_groups(case, ranks)
     own = ranks if groups is None else groups.own
-    ready = False  # transport ranks begin where this goes well, and end where it raises
+    ready = False  # transport ranks start if this succeeds, and end if it raises
     try:
         with closed_on_error(groups):
             check(own)
             if boundary is not None and case.has_groups:
                 raise CaseError(
-                    "boundary concentrations along the faces need ranks that are all alike, no parallel.groups"
+                    "boundary concentrations of face cells do not work with groups of ranks: remove parallel.groups"
                 )
         ready = True
     finally:
@@ -167,13 +162,13 @@ def build(
 
 
 def check_ranks(case: Case, ranks: int) -> None:
-    """Raise CaseError for more ranks than the columns of a case can be shared by."""
+    """Raise CaseError if the columns of a case cannot be decomposed over this number of ranks."""
     tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
     Decomposition.of(*case.make_grid().shape[1:], backend().width, case.parallel.groups.chemistry or ranks, tiles)
 
 
 def info(model: AirModel) -> ModelInfo:
-    """Return its processes, kinds of fields, and keys of tables: species, and what factors on emission are for."""
+    """Return the processes, the groups of fields, and the keys of tables: species and inventory codes."""
     species = model.network.names
     scaled = [
         name
@@ -195,15 +190,15 @@ def info(model: AirModel) -> ModelInfo:
     return ModelInfo(tuple(sections), groups, keys, ("O3", *species), "air_density")
 
 
-def release(case: Case, seconds: float, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the patch of a case that adds a point source from a time [s] on.
+def release(case: Case, seconds: float, requested: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the patch of a case that adds a point source, which begins at a time [s].
 
-    wanted  its species, lon, lat [degrees], height [m], rate in a unit, and duration [s]
+    requested  species, lon, lat [degrees], height [m], rate, unit and duration [s] of the source
     """
     source = {
-        **{key: wanted[key] for key in ("species", "lon", "lat")}, "height": f"{wanted['height']!r} m",
-        "rate": f"{wanted['rate']!r} {wanted['unit']}", "begin": f"{seconds!r} s",
-        "duration": f"{wanted['duration']!r} s",
+        **{key: requested[key] for key in ("species", "lon", "lat")}, "height": f"{requested['height']!r} m",
+        "rate": f"{requested['rate']!r} {requested['unit']}", "begin": f"{seconds!r} s",
+        "duration": f"{requested['duration']!r} s",
     }  # fmt: skip
     return {f"emissions.point.{len(case.emissions.point)}": source}
 

@@ -1,4 +1,4 @@
-"""How much of each cell is land, and how rough land and sea are."""
+"""Land fraction of each cell, and roughness lengths of land and sea."""
 
 from importlib.resources import as_file, files
 
@@ -13,7 +13,7 @@ from airshed.grid.weights import Weights, apply
 from airshed.io.netcdf import plain_values
 
 LAND_FRACTION_SOURCE = "land_fraction.nc: Natural Earth 1:50m land polygons as 0.1 degree fractions, whole globe"
-"""Where :func:`land_fraction` has its map from, for the provenance of a case."""
+"""Source of the map of :func:`land_fraction`, for the provenance of a case."""
 
 LAND_ROUGHNESS = 0.25
 """Roughness length of the mixed land of western Europe [m]: logarithmic mean of 65 % fields and grass (0.1 m),
@@ -25,7 +25,7 @@ _SMALLEST_FRICTION_VELOCITY = 0.01
 
 
 def land_fraction(grid: Grid) -> Array:
-    """Return the area of land in each cell over the cell's area.
+    """Return the land fraction of each cell.
 
     f = sum over map cells of f_map |cell and map cell| / |cell|, areas on the sphere; lakes count as land.
 
@@ -46,11 +46,11 @@ def land_fraction(grid: Grid) -> Array:
 
 
 def sea_roughness(friction_velocity: Array) -> Array:
-    """Return the roughness length of the sea, that grows with the waves.
+    """Return the roughness length of the sea, which increases with the waves.
 
     z0 = 0.016 u*^2 / g + 0.11 nu / u*
 
-    reads    friction_velocity [m/s], any shape; below 0.01 it is taken as 0.01
+    reads    friction_velocity [m/s], any shape; the minimum is 0.01
     returns  same shape [m]
     source   Charnock 1955, Q. J. R. Meteorol. Soc. 81, 639-640; smooth flow: Smith 1988, J. Geophys. Res. 93, 15467
     """
@@ -59,7 +59,7 @@ def sea_roughness(friction_velocity: Array) -> Array:
 
 
 def roughness_length(land: Array, friction_velocity: Array) -> Array:
-    """Return the roughness length of cells that are part land and part sea: the area-weighted logarithmic mean.
+    """Return the roughness length of cells with land and sea: the area-weighted logarithmic mean.
 
     reads    land [1] and friction_velocity [m/s], both (nlat, nlon)
     returns  (nlat, nlon) [m]
@@ -70,7 +70,7 @@ def roughness_length(land: Array, friction_velocity: Array) -> Array:
 
 
 def _by_outlines(percent: NDArray[np.integer], parallels: Array, grid: Grid) -> Array:
-    """Return the fraction of land in cells of any outline, from the part of the map around the grid."""
+    """Return the land fraction of cells of any shape, from the part of the map around the grid."""
     _, _, south, north = grid.bounds
     first, last = np.searchsorted(parallels, [south, north])
     near = slice(max(int(first) - 1, 0), min(int(last) + 1, len(percent)))
@@ -82,7 +82,7 @@ def _by_outlines(percent: NDArray[np.integer], parallels: Array, grid: Grid) -> 
 
 
 def _shares(cells: Array, map_cells: Array) -> Weights:
-    """Return the share of each cell that each map cell covers; cells and map cells are given by their faces."""
+    """Return the fraction of each cell that each map cell covers, from the coordinates of their faces."""
     first = max(int(np.searchsorted(map_cells, cells[0], side="right")) - 1, 0)
     last = min(int(np.searchsorted(map_cells, cells[-1])), map_cells.size - 1)
     near = map_cells[first : last + 1]

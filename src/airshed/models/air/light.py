@@ -1,4 +1,4 @@
-"""Light of the sun: zenith angle, radiation at the ground, day or night for photolysis, and clouds."""
+"""Solar radiation: zenith angle, radiation at the ground, and light for photolysis under clouds."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def _days_since_2000(when: np.datetime64 | ArrayLike) -> Array:
 def _sun(days: float) -> tuple[float, float]:
     """Return the declination [rad] and the equation of time [s] at days since noon of 1 January 2000.
 
-    Of one time, in plain numbers: every step of a model asks for the sun, and NumPy would take ten times as long.
+    A scalar function: every step of a model needs it, and NumPy would take ten times as long.
     """
     mean_longitude = radians((280.460 + 0.9856474 * days) % 360.0)
     anomaly = radians((357.528 + 0.9856003 * days) % 360.0)
@@ -41,7 +41,7 @@ def _sun(days: float) -> tuple[float, float]:
 
 
 def _sun_of_all(days: Array) -> tuple[Array, Array]:
-    """Return :func:`_sun` of days of any shape."""
+    """Return :func:`_sun` for an array of days of any shape."""
     both = np.array([_sun(each) for each in days.ravel().tolist()]).reshape(*days.shape, 2)
     return both[..., 0], both[..., 1]
 
@@ -52,7 +52,7 @@ def declination(when: np.datetime64 | ArrayLike) -> Array:
 
 
 def equation_of_time(when: np.datetime64 | ArrayLike) -> Array:
-    """Return apparent minus mean solar time [s] at UTC times: how far the sundial is ahead of the clock."""
+    """Return the equation of time [s], apparent minus mean solar time, at UTC times."""
     return _sun_of_all(_days_since_2000(when))[1]
 
 
@@ -68,9 +68,10 @@ def hour_angle(when: np.datetime64 | ArrayLike, lon: ArrayLike) -> Array:
 
 
 def sun_over(when: np.datetime64) -> tuple[float, float]:
-    """Return the latitude and the longitude [rad] over which the sun stands at a UTC time.
+    """Return the latitude and longitude [rad] of the subsolar point at a UTC time.
 
-    Its declination, and minus the hour angle at Greenwich; the hour angle at a place is its longitude less the sun's.
+    The latitude is the declination, the longitude minus the hour angle at Greenwich. The hour angle at a location is
+    its longitude minus that of the subsolar point.
     """
     days = float((when.astype("datetime64[ns]") - _J2000) / np.timedelta64(1, "D"))
     declination, ahead = _sun(days)
@@ -78,7 +79,7 @@ def sun_over(when: np.datetime64) -> tuple[float, float]:
 
 
 def cos_zenith(when: np.datetime64 | ArrayLike, lon: ArrayLike, lat: ArrayLike) -> Array:
-    """Return the cosine of the solar zenith angle [1], below 0 when the sun is under the horizon.
+    """Return the cosine of the solar zenith angle [1], negative when the sun is below the horizon.
 
     cos(z) = sin(lat) sin(dec) + cos(lat) cos(dec) cos(hour angle)
 
@@ -101,7 +102,7 @@ def day_length(when: np.datetime64 | ArrayLike, lat: ArrayLike) -> Array:
 
 
 def global_radiation(cos_zenith: Array, cloud_cover: Array) -> Array:
-    """Return the solar radiation that reaches the ground.
+    """Return the global radiation at the ground.
 
     G = max(0, 910 cos z - 30) (1 - 0.75 n^3.4)
 
@@ -114,23 +115,23 @@ def global_radiation(cos_zenith: Array, cloud_cover: Array) -> Array:
 
 
 def photon_flux(cos_zenith: Array, cloud_cover: Array) -> Array:
-    """Return the photosynthetically active photons (400 to 700 nm) that reach the ground.
+    """Return the photosynthetic photon flux (400 to 700 nm) at the ground.
 
     Q = 4.57 umol/J * 0.45 G
 
     reads    cos_zenith [1], cloud_cover [1], of one shape
     returns  same shape [umol m-2 s-1]
     source   McCree 1972, Agric. Meteorol. 10, 443-453: photons per energy; Papaioannou et al. 1993, Theor. Appl.
-             Climatol. 48, 23-27, and others: the share of 0.45
+             Climatol. 48, 23-27, and others: the fraction of 0.45
     """
     return 4.57 * 0.45 * global_radiation(cos_zenith, cloud_cover)
 
 
 class Light:
-    """Zenith angles at times counted from the start of the case [s].
+    """Zenith angles of columns at times since the start of the case [s].
 
-    lon, lat  [degrees] of places, of shapes that broadcast; the sine and cosine of the latitude are stored, as every
-              step needs the sun
+    lon, lat  [degrees], of shapes that broadcast; sine and cosine of the latitude are stored, since every step
+              computes the zenith angle
     """
 
     def __init__(self, lon: AnyArray, lat: AnyArray, start: datetime, *, clouds: bool) -> None:
@@ -140,14 +141,14 @@ class Light:
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
 
     def cos_zenith(self, seconds: float) -> Array:
-        """The cosine of the solar zenith angle at the places [1], see :func:`airshed.models.air.light.cos_zenith`."""
+        """Return the cosine of the solar zenith angle [1], see :func:`airshed.models.air.light.cos_zenith`."""
         when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
         declination, noon = sun_over(when)
         overhead, aslant = self._sine * sin(declination), self._cosine * cos(declination)
         return np.asarray(overhead + aslant * np.cos(self._lon - noon))
 
     def secant_and_factor(self, seconds: float, cloud_cover: Array) -> tuple[Array, Array]:
-        """Secant of the zenith angle [1] and factor on clear-sky photolysis [1] at the places."""
+        """Return the secant of the zenith angle [1] and the factor on clear-sky photolysis [1]."""
         cosine = self.cos_zenith(seconds)
         factor = daylight(cosine)
         if self._clouds:
@@ -156,12 +157,12 @@ class Light:
 
 
 class PackedLight:
-    """The sun over packed columns at each step, by compiled code; its reference implementation is :class:`Light`.
+    """Light over packed columns at each step, in compiled code; :class:`Light` is the reference implementation.
 
-        cos z = n . s,   n to the zenith of a place, s to the sun
+        cos z = n . s,   with the unit vectors n to the zenith and s to the sun
 
     kernel, layout  of the state;  lon, lat (ny, nx)  [degrees] of its columns
-    times           how many may be asked for at once
+    times           maximum number of times per call
     """
 
     def __init__(
@@ -179,13 +180,16 @@ class PackedLight:
         self._sunlight = kernel.sunlight(places, np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE]), suns)
 
     def at(self, times: Sequence[float], cloud: Pair, weights: Sequence[float]) -> list[AnyArray]:
-        """Return secant of the zenith angle and light factor [lat][block][2][W] at each time [s], until the next call.
+        """Return secant of the zenith angle and light factor [lat][block][2][W] at each time [s].
 
-        cloud  packed cover at both ends of an interval [1];  weights  where the times lie between them
-        raises  KernelError for more times than there is room for
+        The arrays are valid until the next call.
+
+        cloud    packed cloud cover at both ends of an interval [1]
+        weights  of the second end, for each time
+        raises   KernelError for more times than the buffers hold
         """
         if len(times) > len(self._suns):
-            raise KernelError(f"the sun of {len(times)} times is asked for; there is room for {len(self._suns)}")
+            raise KernelError(f"{len(times)} times were requested; the buffers hold {len(self._suns)}")
         suns = (sun_over(self._start + np.timedelta64(round(each * 1e9), "ns")) for each in times)
         directions = np.array([(cos(lat) * cos(lon), cos(lat) * sin(lon), sin(lat)) for lat, lon in suns])
         self._sunlight(directions, cloud if self._clouds else None, np.array(weights))
@@ -197,19 +201,19 @@ STEEPEST_COSINE: Final = 0.5
 _OPTICAL_DEPTH: Final = 20.0
 _SCATTER_FORWARD: Final = 0.86
 _TRANSMISSION: Final = (5.0 - exp(-_OPTICAL_DEPTH)) / (4.0 + 3.0 * _OPTICAL_DEPTH * (1.0 - _SCATTER_FORWARD))
-OVERCAST: Final = 1.6 * _TRANSMISSION  # what an overcast sky leaves of the light, over the cosine of the zenith angle
+OVERCAST: Final = 1.6 * _TRANSMISSION  # light under an overcast sky relative to clear sky, over cos z
 
 
 def daylight(cos_zenith: Array) -> Array:
-    """Return 1 where the sun is above the horizon, 0 where it is not; same shape as ``cos_zenith`` [1]."""
+    """Return 1 where the sun is above the horizon, 0 elsewhere; same shape as ``cos_zenith`` [1]."""
     return np.where(np.asarray(cos_zenith) > 0.0, 1.0, 0.0)
 
 
 def effective_secant(cos_zenith: Array) -> Array:
     """Return sec z, finite also where the sun is at or below the horizon.
 
-    1 / max(cos z, 0.001): above the horizon by 0.06 degrees or more this is the secant itself; a exp(-b sec z) with
-    b > 0 goes to 0 smoothly on the way there, so that the day begins and ends without a jump.
+    1 / max(cos z, 0.001), which is the secant itself for elevations of at least 0.06 degrees. With it, a exp(-b sec z)
+    with b > 0 approaches 0 smoothly at sunrise and sunset.
 
     reads    cos_zenith [1], any shape
     returns  same shape [1], 1 to 1000
@@ -218,13 +222,13 @@ def effective_secant(cos_zenith: Array) -> Array:
 
 
 def cloud_factor(cloud_cover: Array, cos_zenith: Array) -> Array:
-    """Return photolysis under broken cloud over photolysis under a clear sky, for air below the cloud.
+    """Return the ratio of photolysis below broken cloud to photolysis under a clear sky.
 
     F = 1 + n (1.6 t cos z - 1),   t = (5 - exp(-tau)) / (4 + 3 tau (1 - 0.86))
 
-    t is the cloud's transmission of light, tau its optical depth; cloud cover n says nothing about it, so it is 20, a
-    layer of stratocumulus of 120 g m-2 liquid water with droplets of 9 um. cos z is not taken below 0.5, where
-    the formula ends. An overcast sky leaves a third of the light to half of it (sun at 60 and at 40 degrees).
+    t is the transmission of the cloud, tau its optical depth. Cloud cover n does not determine tau, which is set to 20:
+    a layer of stratocumulus of 120 g m-2 liquid water with droplets of 9 um. cos z has the minimum 0.5, the limit of
+    the formula. An overcast sky transmits a third to half of the light (sun at 60 and at 40 degrees).
 
     reads    cloud_cover [1] 0 to 1, cos_zenith [1], broadcast against each other
     returns  [1] above 0

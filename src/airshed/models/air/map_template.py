@@ -1,4 +1,4 @@
-"""Template of a species map: entries that follow from names, atoms and families; the others are left to the user."""
+"""Template of a species map: entries that follow from names, atoms and families, and questions to the user."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,56 +17,56 @@ from airshed.models.air.species_map.parts import ISOPRENE, Amounts
 from airshed.models.air.species_map.read import SUFFIX, shipped_species_map
 
 _HEAD: Final = """\
-# Species map of the mechanism {name}: what emission, the air outside, the ground and the sun are in its species.
-# Save it as {file} beside the mechanism, or name it in a case: [chemistry] species_map = "{file}".
-# Lines with #? wait for you. What is by intent nothing stands in the list at the head of its section; "others" in place
-# of the list means all that the section does not name. docs/how-to/species-maps.md tells more.
+# Species map of the mechanism {name}: emission, boundary, deposition and open rates in the species of the mechanism.
+# Save it as {file} in the folder of the mechanism, or name it in a case: [chemistry] species_map = "{file}".
+# Complete the lines with #?. The list at the head of a section names omissions by intent; "others" in place of the
+# list omits all names that the section does not have. See docs/how-to/species-maps.md.
 {family}"""
 
 _FAMILY: Final = """\
-# Names are taken as those of {title}, by {by}. Entries that rest on that alone are marked as guesses.
+# The names are those of {title}, recognised by {by}. Entries that depend on this alone are marked as guesses.
 """
 
 _NO_FAMILY: Final = """\
-# No family of mechanisms is recognised: names that mean different things in different mechanisms are questions.
+# No family of mechanisms is recognised: names with different meanings in different mechanisms are questions.
 """
 
 _AIR: Final = """
-# Species that are the air itself: not carried, of each cell's own concentration.
+# Gases of the air itself: not transported, with the concentration of each cell.
 air = [{names}]
 """
 
 _NAMES: Final = """
-# Names in cases that were written for another mechanism, as theirs = "ours"; `none` lists what this one lacks.
+# Names in cases for another mechanism, as theirs = "ours"; `none` lists species that this mechanism lacks.
 [names]
 none = []
 {names}"""
 
 _OF_CASES: Final = {"isoprene": "ISOPRE", "O": "OP", "O1D": "OD"}
-"""Substance -> its name in cases, those of the EMEP mechanism, where it is another."""
+"""Substances with a different name in cases, which use the names of the EMEP mechanism."""
 
 _GUESSES: Final = """
-# Entries that are guesses. The summary of each run lists them; take a name out once you have checked its entry.
+# Entries that are guesses. The summary of each run lists them; remove a name once you have checked its entry.
 [guesses]
 """
 
 
 @dataclass
 class _Section:
-    """The entries of a section as they are found.
+    """Entries of a section.
 
-    nothing  names of its list of what is nothing;  given  key -> value;  asked  key -> remark;  guessed  key -> why
-    below    a remark at its end
+    nothing   names of the list at its head;  given  key -> value;  questions  key -> remark;  guessed  key -> reason
+    below     remark at its end
     """
 
     nothing: list[str] = field(default_factory=list)
     given: dict[str, str] = field(default_factory=dict)
-    asked: dict[str, str] = field(default_factory=dict)
+    questions: dict[str, str] = field(default_factory=dict)
     guessed: dict[str, str] = field(default_factory=dict)
     below: str = ""
 
     def take(self, key: str, value: str | None, guess: str = "") -> None:
-        """Note an entry, or with None that it is nothing."""
+        """Add an entry; with None, add the key to the list at the head."""
         if value is None:
             self.nothing.append(key)
         else:
@@ -78,9 +78,9 @@ class _Section:
         """Return the section as text."""
         listed = ", ".join(f'"{each}"' for each in self.nothing)
         given = [f"{_key(key)} = {value}{self._guess(key)}\n" for key, value in self.given.items()]
-        asked = [f"#? {_key(key)} ={f' # {text}' if text else ''}\n" for key, text in self.asked.items()]
+        questions = [f"#? {_key(key)} ={f' # {text}' if text else ''}\n" for key, text in self.questions.items()]
         return "".join(
-            [f"\n# {remark[0].upper()}{remark[1:]}.\n[{name}]\n{empty} = [{listed}]\n", *given, *asked, self.below]
+            [f"\n# {remark[0].upper()}{remark[1:]}.\n[{name}]\n{empty} = [{listed}]\n", *given, *questions, self.below]
         )
 
     def _guess(self, key: str) -> str:
@@ -90,7 +90,7 @@ class _Section:
 def template(network: ReactionNetwork) -> str:
     """Return the text of a species map for a mechanism.
 
-    A line that begins with ``#?`` is a question; an entry that rests on the names of a family of mechanisms alone is
+    A line that begins with ``#?`` is a question. An entry that depends only on the names of a family of mechanisms is
     marked as a guess and listed under ``[guesses]``.
     """
     air = [name for name in network.names if name.upper() in SYMBOLS]
@@ -107,9 +107,9 @@ def template(network: ReactionNetwork) -> str:
             _HEAD.format(name=network.name, file=_file_name(network), family=_family(meanings)),
             _AIR.format(names=", ".join(f'"{name}"' for name in air)) if air else "",
             _NAMES.format(names=_names(names, meanings)),
-            emissions.text("emissions", "none", "moles of species that a mole of a compound becomes"),
+            emissions.text("emissions", "none", "moles of species per mole of an emitted compound"),
             boundary.text("boundary", "zero", "columns of the profile, or a mixing ratio"),
-            deposition.text("deposition", "none", "the substance as which a species deposits"),
+            deposition.text("deposition", "none", "the surrogate substance for the deposition of a species"),
             *_rates(network),
             *_carbon(network, emissions, meanings),
             *_guesses(sections),
@@ -132,14 +132,14 @@ def _own_title(meanings: Meanings) -> str:
 
 
 def _own_guess(meanings: Meanings, *names: str) -> str:
-    """Return why an entry of the shipped map for some species is a guess; empty where it is certain."""
+    """Return why an entry of the shipped map for some species is a guess; empty if it is certain."""
     known = meanings.species
     certain = bool(names) and all(name in known and not known[name].guess for name in names)
     return _own_title(meanings) if meanings.loose and not certain else ""
 
 
 def _names(names: Iterable[str], meanings: Meanings) -> str:
-    """Return the mechanism's names of substances that cases call otherwise, a line each."""
+    """Return lines with the mechanism's names of substances that have different names in cases."""
     taken = {name.casefold() for name in names}
     lines = []
     for substance in dict.fromkeys(each.substance for each in meanings.species.values() if each.substance):
@@ -156,13 +156,13 @@ def _emep_names() -> frozenset[str]:
 
 
 def _file_name(network: ReactionNetwork) -> str:
-    """The name under which the map is found beside the mechanism; a folder goes by its own name."""
+    """Return the file name with which the map is found in the folder of the mechanism."""
     stem = Path(network.sources[0]).stem if network.sources else network.name
     return (network.name if stem == "config" else stem) + SUFFIX
 
 
 def _emissions(names: Iterable[str], meanings: Meanings) -> _Section:
-    """Each compound of the shipped inventory as the species that is it, or as its family lumps it."""
+    """Return the species of each compound of the shipped inventory: itself, or the lumping of the family."""
     split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
     compounds = [compound.name for parts in split.values() for compound in parts]
     section, known = _Section(), {name.casefold(): name for name in names}
@@ -177,12 +177,12 @@ def _emissions(names: Iterable[str], meanings: Meanings) -> _Section:
         elif lumped is not None:
             section.take(compound, _table(lumped), meanings.family.title if meanings.family else "")
         else:
-            section.asked[compound] = _likely(compound, known)
+            section.questions[compound] = _likely(compound, known)
     return section
 
 
 def _lumped(compound: str, meanings: Meanings, known: Mapping[str, str]) -> Amounts | None:
-    """Return the first way in which the family lumps a compound and for which the mechanism has the species."""
+    """Return the first lumping of a compound in the family whose species the mechanism has."""
     if meanings.family is None:
         return None
     for way in meanings.family.emissions.get(compound, ()):
@@ -192,7 +192,7 @@ def _lumped(compound: str, meanings: Meanings, known: Mapping[str, str]) -> Amou
 
 
 def _likely(compound: str, known: Mapping[str, str]) -> str:
-    """Return which species may be a compound: names that are it in some family, with what they are elsewhere."""
+    """Return candidates for a compound: species that are this compound in some family, with other meanings."""
     told = []
     for name in known.values():
         meanings = meanings_elsewhere(name)
@@ -202,7 +202,7 @@ def _likely(compound: str, known: Mapping[str, str]) -> str:
 
 
 def _boundary(names: Iterable[str], meanings: Meanings) -> _Section:
-    """Each species as the shipped map has it, or as what it stands for; no column counts in two species."""
+    """Return the profile of each species, as in the shipped map or by its substance; no column counts twice."""
     section, own, columns = _Section(), meanings.own.boundary, read_profile("clean-air").columns
     entries: dict[str, tuple[Amounts | str, str]] = {}
     for name in names:
@@ -216,8 +216,8 @@ def _boundary(names: Iterable[str], meanings: Meanings) -> _Section:
         elif meaning is not None and meaning.boundary is not None:
             entries[name] = (meaning.boundary, meaning.guess)
         else:
-            section.asked[name] = meanings_elsewhere(name) or (
-                "a column of this name is there" if name in columns else ""
+            section.questions[name] = meanings_elsewhere(name) or (
+                "the profile has a column of this name" if name in columns else ""
             )
     taken = {next(iter(each)) for each, _ in entries.values() if isinstance(each, Mapping) and each}
     for name, (value, guess) in entries.items():
@@ -232,14 +232,14 @@ def _boundary(names: Iterable[str], meanings: Meanings) -> _Section:
 
 
 def _unused_columns(section: _Section, columns: Iterable[str]) -> str:
-    """Return a remark with the columns of the profile that no entry counts."""
+    """Return a remark with the columns of the profile that no entry uses."""
     counted = {name for value in section.given.values() for name in re.findall(r"\b(\w+) =", value)}
     left = [column for column in columns if column not in counted]
-    return f"# Columns of the profile that no entry counts: {', '.join(left)}.\n" if left else ""
+    return f"# Columns of the profile that no entry uses: {', '.join(left)}.\n" if left else ""
 
 
 def _refuse_twice(section: _Section, entries: Mapping[str, Amounts | str], meanings: Meanings) -> None:
-    """Turn entries into questions where several species have the same column as their own, as alike isomers do."""
+    """Turn entries into questions where several species have the same column, such as isomers."""
     first: dict[str, list[str]] = {}
     known = meanings.species
     for name, value in entries.items():
@@ -250,11 +250,11 @@ def _refuse_twice(section: _Section, entries: Mapping[str, Amounts | str], meani
             for name in species:
                 section.given.pop(name, None)
                 section.guessed.pop(name, None)
-                section.asked[name] = f"{', '.join(species)} share the column {column}"
+                section.questions[name] = f"{', '.join(species)} share the column {column}"
 
 
 def _deposition(names: Iterable[str], meanings: Meanings) -> _Section:
-    """Each species as the shipped map has it, or as the substance that it stands for."""
+    """Return the surrogate of each species, as in the shipped map or by its substance."""
     section, own = _Section(), meanings.own.deposition
     for name in names:
         meaning = meanings.species.get(name)
@@ -264,14 +264,14 @@ def _deposition(names: Iterable[str], meanings: Meanings) -> _Section:
         elif meaning is not None and meaning.deposits is not None:
             section.take(name, f'"{meaning.deposits}"' if meaning.deposits else None, meaning.guess)
         else:
-            section.asked[name] = meanings_elsewhere(name)
+            section.questions[name] = meanings_elsewhere(name)
     return section
 
 
 def _rates(network: ReactionNetwork) -> list[str]:
     if not network.open_parameters:
         return []
-    lines = ["\n# What the mechanism leaves open, as formulas in the language of rates.\n[rates]\n"]
+    lines = ["\n# Open parameters of the mechanism, as formulas in the language of rates.\n[rates]\n"]
     for each in network.open_parameters:
         text = " ".join(filter(None, (each.unit, each.text)))
         lines.append(f"#? {_key(each.name)} =" + (f" # {text}" if text else "") + "\n")
@@ -279,14 +279,12 @@ def _rates(network: ReactionNetwork) -> list[str]:
 
 
 def _carbon(network: ReactionNetwork, emissions: _Section, meanings: Meanings) -> list[str]:
-    """Return the atoms of carbon of species that are emitted and whose composition the mechanism does not give."""
+    """Return the carbon atoms of emitted species whose composition the mechanism does not give."""
     silent = [species.name for species in network.species if not species.atoms]
     emitted = [name for name in silent if any(f" {_key(name)} =" in value for value in emissions.given.values())]
     known = {name: meanings.own.emissions.carbon.get(name) or _carbon_of(name, meanings) for name in emitted}
     lines = [f"{_key(name)} = {carbon:g}\n" for name, carbon in known.items() if carbon]
-    text = (
-        "\n# Atoms of carbon of emitted species, which the mechanism's file does not give; for the report.\n[carbon]\n"
-    )
+    text = "\n# Carbon atoms of emitted species that the mechanism's file does not give; for the report.\n[carbon]\n"
     return [text, *lines] if lines else []
 
 
@@ -308,5 +306,5 @@ def _table(amounts: Amounts) -> str:
 
 
 def _key(name: str) -> str:
-    """A name as a key of TOML."""
+    """Return a name as a TOML key."""
     return name if name.isascii() and name.replace("_", "a").replace("-", "a").isalnum() else f'"{name}"'

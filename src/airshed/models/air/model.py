@@ -54,10 +54,10 @@ _OF_BASELINE = ("amounts", "processes", "imbalance")
 
 
 class AirModel:
-    """One case in memory: its state and what moves it; satisfies :class:`airshed.runtime.model.Model`.
+    """Air-quality model of a case; implements :class:`airshed.runtime.model.Model`.
 
-    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by the program of the case. With
-    several ranks it is that of this one's columns; steps, budgets and the summary are made by all ranks together.
+    The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by the program of the case. Each
+    rank stores its own columns; steps, budgets and the summary are collective.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class AirModel:
 
     @cached_property
     def domain(self) -> Domain:
-        """The grid of the case, its ranks, and the columns of this one; the state has them in blocks."""
+        """The grid of the case, the ranks, and the columns of this rank, which the state stores in blocks."""
         subdomain = self.subdomain
         held = Box((subdomain.tile.rows, subdomain.tile.blocks))
         return Domain(
@@ -131,22 +131,22 @@ class AirModel:
 
     def next_change(self) -> float:
         """The next instant of the meteorology, change of the emission, or end of the spin-up [s]."""
-        spun_up = 0.0 if self.seconds < 0.0 else inf  # budgets begin there
+        spun_up = 0.0 if self.seconds < 0.0 else inf  # budgets begin at the end of the spin-up
         return min(self.forcing.next_change(self.seconds), self.sources.next_change(self.seconds), spun_up)
 
     def longest_step(self, until: float) -> float:
-        """The step [s] of the case, or the longest one that is stable; raises NumericalError for one that is not."""
+        """Return the step [s] of the case, or the maximum stable one; raises NumericalError for an unstable step."""
         return self.executor.longest_step(self.seconds, until)
 
     def step_through(self, ends: Sequence[float]) -> None:
-        """Advance by steps that end at these rising times, the last of them no later than :meth:`next_change`."""
+        """Advance by steps that end at these increasing times, the last one not after :meth:`next_change`."""
         begin = self.seconds
         for end in self.executor.advance(begin, ends):
-            # prefetch what comes after the hour or interval that has begun with this step
+            # prefetch the forcing that follows the hour or interval of this step
             if self.seconds >= self._looked_ahead_until:
                 middle = 0.5 * (self.seconds + end)
                 for source in self._vegetation:
-                    source.totals(middle)  # now, since its weather will not stay at hand
+                    source.totals(middle)  # now, since its weather will be discarded
                 self.forcing.read_ahead(self.seconds, self.stepper.pool)
                 self.sources.read_ahead(self.seconds, self.stepper.pool)
                 self._looked_ahead_until = self.next_change()
@@ -157,11 +157,11 @@ class AirModel:
 
     @property
     def pace(self) -> Pace:
-        """The size of a step batch, and how long views last."""
+        """Size of a step batch, and lifetime of views."""
         return Pace(self.stepper.batch, self.executor.lasting)
 
     def begin_budget(self) -> None:
-        """Count budgets from now on."""
+        """Start the budgets at the current time."""
         self.baseline = self.budget.begin(self.seconds, self.amounts())
 
     def mixing_ratios(self) -> Array:
@@ -176,7 +176,7 @@ class AirModel:
         return self.subdomain.total_over_columns(np.array(columns))
 
     def value(self, name: str) -> Array:
-        """A field by its registered name: of species [mol/mol] (level, lat, lon), of a process, or of the weather."""
+        """Return a field by its registered name: a species [mol/mol] (level, lat, lon), a process or weather field."""
         self.fields.select([name], where="field")
         if name in self.settable:
             return self.settable.value(name)
@@ -186,7 +186,7 @@ class AirModel:
         return self.layout.unpack(self._packed(name)) if weather is None else getattr(self.weather(), weather)
 
     def view(self, name: str) -> FieldView | Array:
-        """A field as :meth:`value` gives it, but a species where it lies in the state."""
+        """Return a field as :meth:`value` does, but a species as a view of the state."""
         self._check_ranks()
         self.fields.select([name], where="field")
         if name in self.settable or name in WINDS:
@@ -195,9 +195,9 @@ class AirModel:
         return PackedView(self.layout, self._packed(name)) if weather is None else self.weather().view(weather)
 
     def set(self, name: str, value: object) -> None:
-        """Change a species, a field or a settable number of a process; it acts from the next step on.
+        """Change a species, a field or a settable number of a process, with effect from the next step.
 
-        What is set of a species counts in budgets as if it had been there at the beginning.
+        The budget counts a change of a species as part of the initial amount.
         """
         if name in self.settable:
             if self._groups is not None:
@@ -219,7 +219,7 @@ class AirModel:
         self.executor.restart()
 
     def weather(self) -> MetState:
-        """The meteorology at the present time, interpolated once for all fields of an output."""
+        """The meteorology at the current time, interpolated once for all fields of an output."""
         if self._weather is None or self._weather[0] != self.seconds:
             self._weather = self.seconds, self.parts.meteorology.at(self.seconds)
         return self._weather[1]
@@ -231,11 +231,11 @@ class AirModel:
 
     @property
     def cell_counts(self) -> CellCounts | None:
-        """What became of cells of all ranks whose chemistry has its own steps; None where none has."""
+        """Step counts of cell chemistry over all ranks; None without chemistry stages of cells."""
         return self.executor.cell_counts()
 
     def begin_with(self, q: Array) -> None:
-        """Begin with mixing ratios (species, level, lat, lon) [mol/mol], before the first step."""
+        """Set the initial mixing ratios (species, level, lat, lon) [mol/mol], before the first step."""
         state = self.stepper.state
         state.q[...] = state.q_other[...] = self.layout.pack(q)
         self._check.forget()
@@ -265,13 +265,13 @@ class AirModel:
         return Snapshot(tiled, whole, metadata)
 
     def restore(self, saved: Saved) -> None:
-        """Take over a saved state of the same case, whatever the ranks that it was saved by; all of them together."""
+        """Restore a saved state of the same case, independent of the ranks that saved it; collective."""
         held, whole, metadata = self.domain.held, saved.whole, saved.metadata
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.executor.restore(saved, held)
         self._check.forget()
-        if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # what is emitted or lost jumps
+        if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # sources and losses may jump
             self.executor.restart()
         changed = metadata.get("settable", {})
         if self._groups is not None:
@@ -286,10 +286,10 @@ class AirModel:
             metadata["baseline_seconds"], *(whole[f"baseline.{name}"].copy() for name in _OF_BASELINE)
         )
         self.steps, self.seconds, self._looked_ahead_until = metadata["steps"], metadata["seconds"], -inf
-        self.forcing.interval(self.forcing.index_at(self.seconds))  # its weather is at hand from now on
+        self.forcing.interval(self.forcing.index_at(self.seconds))  # loads the weather of the interval
 
     def close(self) -> None:
-        """End the model's threads, and close what it reads."""
+        """Stop the threads of the model, and close its files."""
         self.executor.close()
         self.parts.meteorology.close()
         if self._groups is not None:
@@ -297,22 +297,22 @@ class AirModel:
             self._ranks_gone = True
 
     def summary(self, *, brief: bool = False) -> Report:
-        """Budgets, extremes, emission and input, see ``air.report``."""
+        """Return budgets, extremes, emission and input, see ``air.report``."""
         report = summary(self, brief=brief)
         return replace(report, tables=[*report.tables, *self.executor.tables()])
 
     def _check_ranks(self) -> None:
-        """Refuse what ranks in groups do together, once their communicator was given back."""
+        """Raise CaseError if the communicator of the groups was freed, for operations that are collective."""
         if self._ranks_gone:
-            raise CaseError("this simulation was closed, or ended by an error; make a new one")
+            raise CaseError("this simulation was closed, or ended by an error; create a new one")
 
     def _packed(self, name: str) -> AnyArray:
-        """A species, or a field that a process adds, where it lies."""
+        """Return the packed array of a species, or of a field that a process adds."""
         own, state = self.own_fields, self.stepper.state
         return own[name] if name in own else state.q[:, :, self.network.index(name)]
 
     def _compiled(self, network: ReactionNetwork) -> StepKernel:
-        """The step of a network over the levels of the case, where its transport goes."""
+        """Return the compiled step of a network for the levels and the transport of the case."""
         return backend().compile_mechanism(
             network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
             directions=directions_of(self.program),
@@ -323,6 +323,6 @@ class AirModel:
         pressure = self.parts.meteorology.at(self.parts.begin).pressure
         state, q = self.stepper.state, initial_state(self.parts, pressure, given)
         if not np.isfinite(q).all() or q.min() < 0.0 or q.max() > 1.0 + 1e-6:
-            raise CaseError("the initial state holds mixing ratios that are negative, not finite, or above 1")
+            raise CaseError("the initial state has mixing ratios that are negative, not finite, or above 1")
         state.air[...] = state.air_other[...] = self.layout.pack(self.forcing.instant(0).air)
         self.begin_with(q)

@@ -1,4 +1,4 @@
-"""The rates of a mechanism in the air of a case: names of the air, functions in Python, factors on reactions."""
+"""Rate constants of a mechanism in a case: inputs from the air, functions in Python, factors on reactions."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -24,8 +24,8 @@ _CUBIC_CENTIMETRES = 1e6
 def rate_environment(temperature: Any, density: Any, water: Any, secant: Any, daylight: Any) -> dict[str, Any]:
     """Return TEMP [K], PRESS = density k T [Pa], M, O2, N2, H2O [molecules cm-3], SUN, sec_zenith and daylight [1].
 
-    temperature [K], density [molecules cm-3] of air, water [mol/mol], secant of the zenith angle (any at night) and
-    light factor (0 at night), arrays or numbers of shapes that broadcast
+    temperature [K], density [molecules cm-3] of air, water [mol/mol], secant of the zenith angle (arbitrary at night)
+    and light factor (0 at night): arrays or numbers that broadcast
     """
     return {
         "TEMP": temperature,
@@ -43,9 +43,9 @@ def rate_environment(temperature: Any, density: Any, water: Any, secant: Any, da
 def open_rates(check: RateCheck, light: Light, met: MetState, seconds: float) -> Array:
     """Return the parameters of a checked mechanism (parameter, level, lat, lon) [molecules, cm3, s] at a time [s].
 
-    The functions see TEMP [K], PRESS [Pa], M, O2, N2, H2O [molecules cm-3] on (level, lat, lon), and SUN, sec_zenith,
-    daylight on (lat, lon). Raises MechanismError for a function that fails or gives what is no number, and for a rate
-    constant that is negative or not finite in this air.
+    Functions receive TEMP [K], PRESS [Pa], M, O2, N2, H2O [molecules cm-3] on (level, lat, lon), and SUN, sec_zenith,
+    daylight on (lat, lon). Raises MechanismError for a function that fails or does not return numbers, and for
+    negative or infinite rate constants.
     """
     network, shape = check.network, met.temperature.shape
     if not network.reactions:
@@ -65,9 +65,9 @@ _OPEN: Final = "change of "
 
 
 class RateFactors:
-    """Factors on the rate constants of reactions, by their labels; 1 at first.
+    """Factors on the rate constants of reactions, by label; initially 1.
 
-    values  what they are from the next instant of the forcing that is made (``Forcing.renew``)
+    values  factors, used for the instants of the forcing that are computed next (``Forcing.renew``)
     """
 
     def __init__(self, labels: Iterable[str]) -> None:
@@ -78,7 +78,7 @@ class RateFactors:
         known = [each.label for each in network.reactions]
         for label in self.values:
             if label not in known:
-                raise CaseError(f"mechanism {network.name}: {label!r} is no reaction; {suggestion(label, known)}")
+                raise CaseError(f"mechanism {network.name}: {label!r} is not a reaction; {suggestion(label, known)}")
         reactions = tuple(
             replace(each, rate=Binary("*", each.rate, Binary("+", Number(1.0), Parameter(_OPEN + each.label))))
             if each.label in self.values else each

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from airshed.models.air.model import AirModel
 
-MORE_THAN_AIR: Final = "more than all air"  # the fact that names species of which there is more than of all air
+MORE_THAN_AIR: Final = "more than all air"  # fact with the species whose mixing ratio exceeds 1 mol/mol
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _EXTREMES: Final = "Extremes at the end [ppb]"
@@ -36,17 +36,17 @@ BudgetTable = dict[str, dict[str, float]]  # term -> species or family -> its am
 
 
 def budget_dataset(model: "AirModel") -> "xr.Dataset":
-    """Return amounts [mol] by process, for each species and for the atoms of each family, since budgets began.
+    """Return the budget of each species and of the atoms of each family [mol], by process, since the baseline.
 
-    residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped, and so on for further processes
+    residual   change - (inflow - outflow + emitted - deposited + chemistry + clipped, and terms of other processes
                with their signs): round-off
-    imbalance  of families: atoms that the mechanism's reactions make or lose by definition; 0 for species
-    drift      of families: chemistry - imbalance, what the unconverged Gauss-Seidel iteration adds (round-off for
+    imbalance  of families: atoms that the reactions of the mechanism do not conserve; 0 for species
+    drift      of families: chemistry - imbalance, the error of the unconverged Gauss-Seidel iteration (round-off for
                Strang splitting); 0 for species
-    throughput the sum of the magnitudes of all terms, what the residual is to be compared with
+    throughput sum of the magnitudes of all terms, the scale of the residual
 
-    With `boundary.budget = "faces"` inflow and outflow are there by lateral face of each level, and through the top of
-    each column, too.
+    With `boundary.budget = "faces"` the dataset also has inflow and outflow through each lateral face of each level,
+    and through the top of each column.
     """
     import xarray as xr
 
@@ -60,7 +60,7 @@ def budget_dataset(model: "AirModel") -> "xr.Dataset":
 
 
 def budget_table(model: "AirModel") -> BudgetTable:
-    """Return what :func:`budget_dataset` returns by process, as plain numbers."""
+    """Return the budget of :func:`budget_dataset` by process, as plain numbers."""
     base, names, weights = model.baseline, list(model.parts.network.names), _weights(model)
     now, parts = model.amounts(), model.budget.amounts - base.processes
     signs = model.budget.signs
@@ -75,7 +75,7 @@ def budget_table(model: "AirModel") -> BudgetTable:
 
 
 def _weights(model: "AirModel") -> NDArray[np.float64]:
-    """Return the sums of species that have a budget (row, species): each species, and the atoms of each family."""
+    """Return the weights of each budget (row, species): each species, and the atoms of each family."""
     network, count = model.parts.network, len(model.parts.network.names)
     families = np.array([atom_counts(network, element) for element in model.families]).reshape(-1, count)
     return np.vstack([np.eye(count), families])
@@ -84,7 +84,7 @@ def _weights(model: "AirModel") -> NDArray[np.float64]:
 def summary(model: "AirModel", *, brief: bool = False) -> Report:
     """Return the facts of a run, and unless it is brief the tables of budgets, extremes, emission and input."""
     budget, parts = budget_table(model), model.parts
-    begin = min(model.baseline.seconds, model.seconds)  # in the spin-up, its beginning
+    begin = min(model.baseline.seconds, model.seconds)  # during the spin-up, its begin
     emitted = emission_rows(parts.sources, parts.network, begin, model.seconds, parts.start)
     tables = [_extremes(model, list(parts.network.names))] if brief else _all_tables(model, budget, emitted)
     facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
@@ -97,7 +97,7 @@ def _all_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[Sector
     *processes, _, clipped = model.budget.signs
     columns = (*model.budget.signs, "change", "residual")
     of_families = (*processes, "imbalance", "drift", clipped, "change", "residual")
-    note = "imbalance: what the mechanism's reactions do not balance; drift: of the unconverged iteration"
+    note = "imbalance: atoms that reactions of the mechanism do not conserve; drift: error of the unconverged iteration"
     return [
         _main_budgets(model, budget, _species_of_output(model)),
         Table("Budgets of species [mol]", ("species", *columns), _rows(budget, names, columns)),
@@ -157,7 +157,7 @@ def _conservation(drift: float, emitted: float, cause: str) -> str:
 
 
 def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequence[SectorAmount]) -> dict[str, Cell]:
-    """Return how closely the amounts that steps emitted are the integrals of the rates of sources."""
+    """Return the largest relative difference of emitted amounts and the integrals of source rates."""
     integrals: dict[str, float] = {}
     for row in sources:
         integrals[row.species] = integrals.get(row.species, 0.0) + row.moles
@@ -172,10 +172,10 @@ def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequenc
 
 
 def _advice(model: "AirModel", budget: BudgetTable) -> str:
-    """What to set otherwise where the iteration drifts or clipping adds mass; nothing where neither does much.
+    """Return advice on settings where the drift of the iteration or clipping is too large.
 
-    Much is a drift of 0.5 % of what was emitted of a family, and clipping of 1e-4 of what there is of a family, or of
-    what there is and moved of a species.
+    The limit of the drift is 0.5 % of the emission of a family. The limit of clipping is 1e-4 of the amount of a family
+    or of the throughput of a species.
     """
     time, network = model.parts.case.time, model.parts.network
     amounts = model.amounts()
@@ -189,19 +189,19 @@ def _advice(model: "AirModel", budget: BudgetTable) -> str:
         advice.append(f"the iteration drifts by {drifting} emitted; take chemistry.sweeps = {sweeps}, {shorter}{start}")
     if clipped := _largest_share(budget, "clipped", held, _MUCH_CLIPPED):
         smaller = f"a smaller time.courant, or {shorter}" if time.step == "auto" else shorter
-        advice.append(f"clipping of negative values made {clipped} there is; take {smaller}")
+        advice.append(f"clipping of negative values added {clipped}; take {smaller}")
     return "; ".join(advice)
 
 
 def _largest_share(budget: BudgetTable, term: str, wholes: Mapping[str, float], limit: float) -> str:
-    """Return the part that is the largest share of its whole, in words; nothing where it is below a limit."""
+    """Return the largest fraction of its whole, as text; empty where it is below the limit."""
     shares = {name: abs(budget[term][name]) / whole for name, whole in wholes.items() if whole > 0.0}
     share, name = max(((share, name) for name, share in shares.items()), default=(0.0, ""))
     return f"{100.0 * share:.2g} % of the {name}" if share > limit else ""
 
 
 def _species_of_output(model: "AirModel") -> list[str]:
-    """The species that some output holds, at most as many as a screen takes."""
+    """Return the species of the outputs, as many as fit on a screen."""
     chosen = [model.parts.network.names if each.fields == "all" else each.fields for each in model.parts.case.output]
     names = dict.fromkeys(name for fields in chosen for name in fields)
     return [name for name in names if name in model.parts.network.names][:_MOST_SPECIES]
@@ -230,25 +230,25 @@ def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.flo
 
 
 def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
-    """Name species of which there is more than of all air somewhere: the air does not know of what they add to it."""
+    """Return the species with mixing ratios above 1 mol/mol: the model does not add them to the amount of air."""
     rows = [row for table in tables if table.title == _EXTREMES for row in table.rows]
     found = [f"{name} {most / _PPB:.3g}" for name, _, most, _ in rows if isinstance(most, float) and most > _PPB]
-    return {MORE_THAN_AIR: f"{', '.join(found)} mol/mol at most; lower what is emitted"} if found else {}
+    return {MORE_THAN_AIR: f"{', '.join(found)} mol/mol at most; reduce the emission"} if found else {}
 
 
 def _extremes(model: "AirModel", names: Sequence[str]) -> Table:
-    """All ranks compare and add up once for all species, not for each."""
+    """Return the extremes and surface means of species, with one reduction over ranks for all species."""
     subdomain = model.parts.subdomain
     values = [_PPB * model.value(name) for name in names]
     least, greatest = ([float(extreme(value)) for value in values] for extreme in (np.min, np.max))
     extremes = subdomain.ranks.largest(np.array([*np.negative(least), *greatest])).reshape(2, -1)
-    at_ground = np.array([value[0] for value in values]).reshape(-1, *model.parts.grid.shape[1:])  # also of no species
+    at_ground = np.array([value[0] for value in values]).reshape(-1, *model.parts.grid.shape[1:])  # also for no species
     means = subdomain.mean_over_columns(at_ground)
     rows = [
         (name, -float(below), float(above), float(mean))
         for name, below, above, mean in zip(names, *extremes, means, strict=True)
     ]
-    return Table(_EXTREMES, ("species", "least", "greatest", "mean at the ground"), rows)
+    return Table(_EXTREMES, ("species", "minimum", "maximum", "mean at the ground"), rows)
 
 
 def _input(model: "AirModel") -> Table:

@@ -44,7 +44,7 @@ def test_what_no_name_tells_is_asked_and_then_missing(smog: Path, tmp_path: Path
     equations.write_text(re.sub(r"(\w+) = [\w+ ]+;", r"\1 = IGNORE;", equations.read_text(), count=7))
     network = load_mechanism(equations)
     text = template(network)
-    assert "smog.species.toml beside the mechanism" in text
+    assert "smog.species.toml in the folder of the mechanism" in text
     asked = re.findall(r'^#\? "?([\w>-]+)"? =', text, re.MULTILINE)
     path = tmp_path / "begun.toml"
     path.write_text(text)
@@ -99,7 +99,7 @@ def test_racm_and_its_kin_have_their_own_isoprene_and_ethane(told: bool, tmp_pat
     assert found.boundary.profile["NO2"] == {"NO2": 1.0, "PNA": 1.0}, "HONO counts once"
     assert "ISOP" in found.boundary.zero
     assert found.names == {"ISOPRE": "ISO", "C2H6": "ETH", "C2H4": "ETE", "OH": "HO"}, "those of cases"
-    assert "RADM2 and RACM, by ETE, HO, ISO" in text
+    assert "RADM2 and RACM, recognised by ETE, HO, ISO" in text
     assert ("isoprene" in found.guesses.get("emissions", ())) == (not told), "names alone are a guess"
     assert ("isoprene = { ISO = 1 } # guess: as in RADM2 and RACM" in text) == (not told)
 
@@ -131,7 +131,7 @@ def test_carbon_bond_names_are_those_of_carbon_bond(tmp_path: Path) -> None:
 )
 def test_families_are_recognised_by_several_species(names: str, title: str, isoprene: str, tmp_path: Path) -> None:
     text = _template(_alone(names), tmp_path)
-    assert title in text.split("Names are taken as those of ")[1].split(", by")[0]
+    assert title in text.split("The names are those of ")[1].split(", recognised by")[0]
     assert _map(text, tmp_path).emissions.becomes["isoprene"] == {isoprene: 1.0}
 
 
@@ -160,7 +160,7 @@ def test_two_species_of_one_column_are_a_question(tmp_path: Path) -> None:
 
 
 def test_guesses_must_be_entries(tmp_path: Path) -> None:
-    with pytest.raises(CaseError, match=r"x\.toml:\d+: guesses\.boundary: 'O4' has no entry; take it out"):
+    with pytest.raises(CaseError, match=r"x\.toml:\d+: guesses\.boundary: 'O4' has no entry; remove it"):
         _map("[boundary]\nO3 = { O3 = 1 }\n[guesses]\nboundary = ['O4']\n", tmp_path)
     with pytest.raises(CaseError, match=r"guesses\.bundary: did you mean"):
         _map("[boundary]\nO3 = { O3 = 1 }\n[guesses]\nbundary = ['O3']\n", tmp_path)
@@ -179,9 +179,9 @@ def test_a_run_notices_a_map_that_contradicts_its_family(tmp_path: Path) -> None
     network = _network(RACM.format(**ATOMS), tmp_path)
     wrong = SpeciesMap("x.toml", emissions=EmissionMap({"isoprene": {"ISOP": 1.0}}))
     told = doubts(wrong, network, ["isoprene"])
-    assert told == ["isoprene becomes ISOP, but is ISO in mechanisms like RADM2 and RACM"]
+    assert told == ["isoprene is mapped to ISOP, but is ISO in mechanisms like RADM2 and RACM"]
     twice = BoundaryMap(profile={"NO2": {"NO2": 1.0, "HONO": 1.0}, "HONO": {"HONO": 1.0}})
-    assert counted_twice(twice) == ["[boundary] counts the column HONO in NO2 and in HONO; take it out of all but one"]
+    assert counted_twice(twice) == ["[boundary] counts the column HONO in NO2 and in HONO; remove it from all but one"]
 
 
 @pytest.mark.parametrize("name", ["emep", "carbon_bond", "ts1", "pollu", "chapman", "small_strato"])
@@ -334,9 +334,7 @@ def test_all_xylenes_share_their_column(tmp_path: Path) -> None:
 
 def test_columns_that_nothing_counts_are_a_remark(tmp_path: Path) -> None:
     text = _template(_alone("O3 NO NO2 OH HO2 PAR OLE ALD2 ETH"), tmp_path)
-    remark = next(
-        line for line in text.splitlines() if line.startswith("# Columns of the profile that no entry counts")
-    )
+    remark = next(line for line in text.splitlines() if line.startswith("# Columns of the profile that no entry uses"))
     assert {"ISOP", "TOL", "XYLMN", "CO"} < set(remark.removesuffix(".").partition(": ")[2].split(", "))
     assert "HONO" not in remark, "it is part of NO2"
 

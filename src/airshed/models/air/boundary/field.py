@@ -1,6 +1,6 @@
 """Boundary concentrations that vary in time and along the lateral faces, from a Dataset or a function of time.
 
-A nest is fed so: what a larger run holds beyond the faces of a smaller area, at the instants of its output.
+They serve one-way nesting: the output of a larger run, interpolated to the face cells of a smaller area.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,13 +41,11 @@ def face_cells(area: "Grid | Case") -> "xr.Dataset":
     Returns
     -------
     xarray.Dataset
-        Along ``face``: ``side`` (west, east, south, north), and ``lat`` and ``lon`` [degrees] of the centre of the cell
-        beyond the face, as if the grid continued there.
+        Along ``face``: ``side`` (west, east, south, north), and ``lat`` and ``lon  centre of the cell
+        beyond the face, on the extrapolated grid [degrees]
 
-    Examples
-    --------
-    >>> faces = airshed.face_cells(case)
-    >>> boundary = large.interp(lat=faces.lat, lon=faces.lon)
+    Interpolate = airshed.face_cells(case)
+    >>> boundary to them by large.interp(lat=faces.lat, lon=faces.lon)
     """
     import xarray as xr
 
@@ -70,14 +68,14 @@ def face_cells(area: "Grid | Case") -> "xr.Dataset":
 class BoundaryField:
     """Boundary concentrations of the whole area at instants.
 
-    times  [s since the start], rising; linear in between, constant before the first and after the last
+    times  [s since the start], increasing; linear in between, constant before the first and after the last
     """
 
     def __init__(
         self, given: "xr.Dataset | Callable[[float], xr.Dataset]", species: Sequence[str], grid: Grid, profile: Array,
         calls: Calls,
     ) -> None:  # fmt: skip
-        """Take a Dataset or a function; the first instant is read and checked.
+        """Read and check the first instant of a Dataset or a function.
 
         Parameters
         ----------
@@ -87,7 +85,7 @@ class BoundaryField:
         profile
             (species, level) [mol/mol] of species that the data lacks.
         calls
-            When a function is called. The data has to cover the time of the case.
+            Times at which a function is called. A Dataset must cover the period of the case.
         """
         self.species, self.grid, self._profile, self._given = species, grid, profile, given
         self._cells = face_cells(grid)
@@ -96,11 +94,11 @@ class BoundaryField:
             times = seconds_since(given["time"].to_numpy() if "time" in given.coords else None, calls.start, "boundary")
             if "time" in given.dims and "time" not in given.coords:
                 raise DataError("the boundary's dimension time has no values; give it times or seconds")
-            # the last interval may go on
+            # the last interval may extend beyond the data
             if len(times) > 1 and not (times[0] <= 0.0 and 2.0 * times[-1] - times[-2] >= calls.last - 1.0):
                 raise DataError(
-                    f"the boundary's dataset covers {times[0]:g} s to {times[-1]:g} s after the case's start "
-                    f"{calls.start}, the case lasts {calls.last:g} s; give data for all of it"
+                    f"the boundary's dataset covers {times[0]:g} s to {times[-1]:g} s after the start of the case, "
+                    f"{calls.start}, but the case lasts {calls.last:g} s; give data for the whole period"
                 )
             self.times = times
         elif not callable(given):
@@ -121,7 +119,7 @@ class BoundaryField:
         elif "time" in data.dims:
             data = data.isel(time=self.times.index(seconds), drop=True)
 
-        # its species, and the profiles of the others
+        # species of the data, and profiles of the other species
         unknown_species(data, self.species, "the boundary's dataset")
         size = {"level": self.grid.shape[0], "face": self._cells.sizes["face"]}
         field = np.repeat(self._profile[..., None], size["face"], axis=-1)
@@ -139,20 +137,20 @@ class BoundaryField:
         return f"layer {level} at the {cell.side.item()} face at {cell.lat.item():g} N, {cell.lon.item():g} E"
 
     def _check_places(self, variable: "xr.DataArray", where: str) -> None:
-        """Raise CaseError where coordinates along `face` are not those of the grid."""
+        """Raise CaseError if coordinates along `face` differ from those of the grid."""
         for name in [each for each in ("lat", "lon") if each in variable.coords]:
             places = self._cells[name].to_numpy()
             given = numbers(np.broadcast_to(variable.coords[name].to_numpy(), places.shape), f"{where}: its {name}")
             apart = np.abs((given - places + 180.0) % 360.0 - 180.0)
             if apart.max() > _SAME_PLACE:
                 raise CaseError(
-                    f"{where} lies at other places than the face cells of the grid: {name} differs by up to "
+                    f"{where} is not on the face cells of the grid: {name} differs by up to "
                     f"{apart.max():g} degrees; interpolate it to airshed.face_cells(case), in its order"
                 )
 
 
 class LateralBoundary:
-    """Packed boundary concentrations of the columns that a rank holds, at any time."""
+    """Packed boundary concentrations of the columns of a rank, at any time."""
 
     def __init__(self, field: BoundaryField, layout: Layout, subdomain: Subdomain) -> None:
         self.field, self._layout, self._subdomain = field, layout, subdomain
@@ -161,7 +159,7 @@ class LateralBoundary:
         self._instants = Timeline[PackedBoundary](InstantSpans(field.times), self._packed)
 
     def at(self, seconds: float) -> BoundaryForcing:
-        """Return the concentrations at both ends of the interval that holds a time [s]."""
+        """Return the concentrations at both ends of the interval with a time [s]."""
         start, end, weight = self._instants.at(seconds)
         return BoundaryForcing(start, end, weight)
 

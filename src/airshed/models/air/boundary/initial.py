@@ -1,4 +1,4 @@
-"""An initial state that the user gives as a dataset of species."""
+"""Initial state from a dataset of species."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ _SAME_PLACE = 1e-6
 
 
 def record_of_a_run(dataset: "xr.Dataset", start: np.datetime64, species: Sequence[str]) -> tuple["xr.Dataset", str]:
-    """Return the species of a run's output at the start of a case, and a note; another dataset as it is, and "".
+    """Return the species of a run's output at the start of a case, and a note; any other dataset unchanged, and "".
 
-    Weather and bounds of such an output are left out. The note names the species that it lacks.
+    Weather and bounds of the output are omitted. The note lists the species that it lacks.
 
     raises  CaseError for an output without a record at the start, or without any of the species
     """
@@ -33,34 +33,34 @@ def record_of_a_run(dataset: "xr.Dataset", start: np.datetime64, species: Sequen
     found = np.flatnonzero(times == start.astype("datetime64[s]"))
     if not found.size:
         raise CaseError(
-            f"the initial dataset is the output of a run, with records from {times.min()} to {times.max()}, none at "
-            f"the start, {start.astype('datetime64[s]')}; set time.start to one of its times"
+            f"the initial dataset is the output of a run, with records from {times.min()} to {times.max()}, but none "
+            f"at the start, {start.astype('datetime64[s]')}; set time.start to one of its times"
         )
     there = [name for name in species if name in dataset.data_vars]
     if not there:
-        raise CaseError("the initial dataset is the output of a run, but holds no species of the mechanism")
+        raise CaseError("the initial dataset is the output of a run, but has no species of the mechanism")
     statistics = {dataset[name].attrs.get("cell_methods", "").removeprefix("time: ") for name in there} - {"", "point"}
     if statistics:
         raise CaseError(
-            f"the initial dataset is the output of a run, but holds a {min(statistics)} over time, which is no state; "
-            'give an output with statistic = "point"'
+            f"the initial dataset is the output of a run, but its values are a {min(statistics)} over time, not a "
+            'state; give an output with statistic = "point"'
         )
     lacking = [name for name in species if name not in there]
-    others = f"; not in it, and of the boundary's profiles: {listed(lacking)}" if lacking else ""
+    others = f"; not in it, and taken from the boundary's profiles: {listed(lacking)}" if lacking else ""
     record = dataset[there].isel(time=int(found[0]), drop=True)
     return record, f"read: output of a run at {times[found[0]]}, in single precision{others}"
 
 
 def initial_from_dataset(dataset: "xr.Dataset", species: Sequence[str], grid: Grid, default: Array) -> Array:
-    """Return the initial state, from the dataset's variables where it has a species, from ``default`` elsewhere.
+    """Return the initial state, from variables of the dataset for its species, from ``default`` for other species.
 
-    reads    dataset  variables named by species, on level, lat, lon or some of them; attribute ``units`` is a mixing
-                      ratio such as "ppb", without it mol/mol. Where the dataset has coordinates, lat and lon [degrees]
-                      are those of the grid's cells, lat from south to north or the other way, and level is the height
-                      of the layers' middles [m] or their number from 0
+    reads    dataset  variables named by species, on level, lat, lon or some of them; the attribute ``units`` is a
+                      mixing ratio such as "ppb", by default mol/mol. Coordinates, if present, must be those of the
+                      grid: lat and lon [degrees], lat in either direction, and level as the height of the layer
+                      centres [m] or as index from 0
              default  [mol/mol], broadcast to (species, nz, nlat, nlon): :meth:`BoundaryProfiles.initial`, or 0
     returns  (species, nz, nlat, nlon) [mol/mol]
-    raises   CaseError for variables that are no species (all of them), and for wrong dims, sizes, places and numbers
+    raises   CaseError for variables that are not species, and for wrong dimensions, sizes, coordinates and values
     """
     unknown_species(dataset, species, "the initial dataset")
     size = dict(zip(("level", *grid.dims), grid.shape, strict=True))
@@ -79,17 +79,17 @@ def initial_from_dataset(dataset: "xr.Dataset", species: Sequence[str], grid: Gr
 
 
 def unknown_species(dataset: "xr.Dataset", species: Sequence[str], what: str) -> None:
-    """Raise CaseError for variables that are no species, all of them."""
+    """Raise CaseError that lists all variables that are not species."""
     unknown = [str(name) for name in dataset.data_vars if name not in species]
     if unknown:
         names = [shortened(printable(name), 100) for name in unknown]
         raise CaseError(
-            f"{what} has {listed(names)}, no species of the mechanism; {names[0]}: {suggestion(unknown[0], species)}"
+            f"{what} has {listed(names)}, not in the mechanism; {names[0]}: {suggestion(unknown[0], species)}"
         )
 
 
 def check_dims(variable: "xr.DataArray", where: str, size: Mapping[str, int], *further: str) -> None:
-    """Raise CaseError for a variable with other dimensions or sizes; `further` dimensions are known in words alone."""
+    """Raise CaseError for a variable with wrong dimensions or sizes; `further` are names of allowed dimensions."""
     for dim in variable.dims:
         if dim not in size:
             *first, last = *further, *size
@@ -104,11 +104,11 @@ def check_dims(variable: "xr.DataArray", where: str, size: Mapping[str, int], *f
 def mixing_ratios(
     variable: "xr.DataArray", where: str, size: Mapping[str, int], place: Callable[..., str]
 ) -> Array:  # fmt: skip
-    """Return a variable in units of a mixing ratio as [mol/mol], on all dimensions of a size in their order.
+    """Return a variable in units of a mixing ratio as [mol/mol], on all dimensions of `size` in their order.
 
-    place  describes where a number stands, by its indices
+    place  returns a description of the location of an element, from its indices
 
-    Raises CaseError for what cannot be a mixing ratio.
+    Raises CaseError for values that are not mixing ratios.
     """
     missing = {dim: count for dim, count in size.items() if dim not in variable.dims}
     given = variable.expand_dims(missing).transpose(*size).to_numpy()
@@ -117,20 +117,20 @@ def mixing_ratios(
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0].tolist())
         raise CaseError(
-            f"{where} holds a value that is negative or not finite, {values[first]:g} in {place(*first)}; mend it, or "
+            f"{where} has a value that is negative or not finite, {values[first]:g} in {place(*first)}; correct it, or "
             "leave the variable out"
         )
     units = variable.attrs.get("units", "1")
     ratio = np.asarray(values * to(f"1 {units}", "mol/mol", where=f"units of {where}"))
-    if ratio.max(initial=0.0) > 1.0 + 1e-6:  # but for round-off
+    if ratio.max(initial=0.0) > 1.0 + 1e-6:  # with a margin for round-off
         raise CaseError(f"{where} is up to {ratio.max():.3g} mol/mol, more than all air; check its values and units")
     return ratio
 
 
 def _on_grid(variable: "xr.DataArray", where: str, grid: Grid) -> "xr.DataArray":
-    """Return the variable from south to north and from the grid's west to its east.
+    """Return the variable in the order of the grid, from south to north and from west to east.
 
-    Raises CaseError where its places are not the grid's.
+    Raises CaseError if its coordinates differ from those of the grid.
     """
     for dim in grid.dims:
         if dim != "lon" and dim in variable.coords and dim in variable.dims:
@@ -145,7 +145,7 @@ def _on_grid(variable: "xr.DataArray", where: str, grid: Grid) -> "xr.DataArray"
             counted = np.arange(given.size, dtype=np.float64) if dim == "level" else places
             if not any(np.allclose(given, each, rtol=_SAME_PLACE, atol=_SAME_PLACE) for each in (places, counted)):
                 raise CaseError(
-                    f"{where} lies at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "
+                    f"{where} is at {dim} {given[0]:g} to {given[-1]:g}, but the grid's cell centres at "
                     f"{places[0]:g} to {places[-1]:g}; interpolate it onto the grid first"
                 )
     return variable

@@ -27,7 +27,7 @@ _PRESSURES = (1e-3, 2e5)
 
 @dataclass(frozen=True)
 class ProfileTable:
-    """Mixing ratios of a profile file's own species [mol/mol], by ln of pressure [ln Pa], rising."""
+    """Mixing ratios of the columns of a profile file [mol/mol], by ln of pressure [ln Pa] in increasing order."""
 
     name: str
     log_pressure: Array
@@ -35,33 +35,33 @@ class ProfileTable:
 
 
 def read_profile(choice: str | Path) -> ProfileTable:
-    """Return a profile file, by its path or the name under which it is shipped.
+    """Return the table of a profile file, by its path or the name of a shipped one.
 
-    The file: comments with #, a line of names of which the first is "pressure [Pa]", then lines of numbers [ppm].
-    Raises DataError when it cannot be read or holds what no profile can.
+    The file has comments with #, a header whose first name is "pressure [Pa]", then lines of numbers [ppm].
+    Raises DataError if it cannot be read or its values are invalid.
     """
     with as_file(files("airshed.models.air") / "data" / "boundary") as folder:
         shipped = folder / f"{choice}.csv"
         path = shipped if shipped.is_file() else Path(choice)
     if path.is_file() and path.read_bytes()[:3] in (b"CDF", b"\x89HD"):
         raise DataError(
-            f"the profile {path} is a netCDF file; a profile is one for all edges, in CSV: a line of names, of which "
-            'the first is "pressure [Pa]", and lines of numbers [ppm]. Fields: Simulation(case, boundary=dataset)'
+            f"the profile {path} is a netCDF file; a profile is a CSV file for all lateral faces: a header whose first "
+            'name is "pressure [Pa]", and lines of numbers [ppm]. For fields use Simulation(case, boundary=dataset)'
         )
     text = enumerate(read_text(path, 'give a file, or a shipped profile such as "clean-air"').splitlines(), start=1)
     lines = [(number, line) for number, line in text if line.strip() and not line.startswith("#")]
     try:
         cells = list(csv.reader((line for _, line in lines), strict=True))
     except csv.Error as error:
-        raise DataError(f"the profile {path} is no table ({error}); it needs a line of names, then numbers") from None
+        raise DataError(f"the profile {path} is not a table ({error}); it needs a header, then numbers") from None
     if len(cells) != len(lines) or len(cells) < 3:
-        raise DataError(f"the profile {path} needs a line of names, then two or more lines of numbers")
+        raise DataError(f"the profile {path} needs a header, then two or more lines of numbers")
     names = [name.strip() for name in cells[0]]
     if names[0] != _PRESSURE:
         raise DataError(f"the profile {path} must have {_PRESSURE!r} as its first column, not {names[0][:40]!r}")
     twice = [name for index, name in enumerate(names) if name in names[:index]]
     if twice or "" in names:
-        raise DataError(f"the profile {path} has a column {(twice or [''])[0]!r} that is double or without a name")
+        raise DataError(f"the profile {path} has a column {(twice or [''])[0]!r} that is a duplicate or has no name")
     places, rows = {name: number for number, name in enumerate(names)}, []
     for (line, _), row in zip(lines[1:], cells[1:], strict=True):
         if len(row) != len(names):
@@ -77,16 +77,16 @@ def read_profile(choice: str | Path) -> ProfileTable:
     return ProfileTable(path.name, np.log(numbers[:, 0]), columns)
 
 
-ZERO = "zero"  # the profile that needs no file: every species without a given value is 0
+ZERO = "zero"  # profile without a file: the mixing ratio of every species without a value is 0
 _NOTHING = ProfileTable(ZERO, np.log([1e4, 1e5]), {})
 
 
 class BoundaryProfiles:
-    """Mixing ratios of the model's species by pressure: the initial state, and what flows in at the sides and the top.
+    """Mixing ratios of the model's species by pressure: initial state, and inflow at the sides and the top.
 
-    Between the pressures of the profile linear in ln p, beyond them the outermost value.
+    Interpolation is linear in ln p; beyond the pressures of the profile the outermost values are used.
 
-    provenance  where each species has its profile from
+    provenance  source of the profile of each species
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class BoundaryProfiles:
     ) -> None:  # fmt: skip
         """Prepare the profiles of ``species``.
 
-        species_map  how they are made of the profile's columns; of no effect for the profile "zero"
+        species_map  species as sums of columns of the profile; not used for the profile "zero"
         profile      "clean-air", "zero", or the path of a profile file
         scale        {species: factor} [1]
         values       {species: mixing ratio} [mol/mol], uniform, in place of the profile
-        raises       CaseError for species that nothing defines (all of them in one message), and for more than all air;
+        raises       CaseError for undefined species (all of them in one message), and for more than 1 mol/mol;
                      DataError for a file that cannot be read
         """
         scale, values = scale or {}, values or {}
@@ -115,7 +115,7 @@ class BoundaryProfiles:
         if missing:
             raise CaseError(
                 f"no initial and boundary value for {', '.join(missing)}, not in the species map {made.name}; give "
-                f'values in boundary.values, such as {missing[0]} = "0 ppb", a species map that has them, or '
+                f'values in boundary.values, such as {missing[0]} = "0 ppb", a species map with these species, or '
                 'boundary.profiles = "zero"'
             )
         self._log_pressure = table.log_pressure
@@ -124,11 +124,11 @@ class BoundaryProfiles:
         for row, name in enumerate(species):
             ratios, origin = _one_species(name, values, made, table)
             self._ratios[row] = ratios * scale.get(name, 1.0)
-            if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:  # but for round-off
+            if not self._ratios[row].max(initial=0.0) <= 1.0 + 1e-6:  # with a margin for round-off
                 by = f", by {made.name}" if name in made.profile else ""
                 raise CaseError(
                     f"the boundary's {name} is {self._ratios[row].max():g} mol/mol, more than all air; check "
-                    f"boundary.scale and where it is from: {origin}{by}"
+                    f"boundary.scale and its source: {origin}{by}"
                 )
             self.provenance[name] = origin + (f", times {scale[name]:g}" if name in scale else "")
 
@@ -144,7 +144,7 @@ class BoundaryProfiles:
 def _one_species(
     name: str, given: Mapping[str, float], made: BoundaryMap, table: ProfileTable
 ) -> tuple[Array | float, str]:
-    """Return the mixing ratios of a species at the table's pressures, or one number, and where they come from."""
+    """Return the mixing ratios of a species at the table's pressures, or one number, and their source."""
     if name in given:
         return given[name], f"given: {given[name]:g} mol/mol"
     if name in made.uniform:
@@ -155,7 +155,7 @@ def _one_species(
     for column in parts:
         if column not in table.columns:
             raise CaseError(
-                f"{made.name} makes {name} of {shown(column)}, which {table.name} lacks: "
+                f"{made.name} computes {name} from {shown(column)}, which {table.name} lacks: "
                 f"{suggestion(column, table.columns)}"
             )
     total: Array = sum((share * table.columns[column] for column, share in parts.items()), np.zeros(()))

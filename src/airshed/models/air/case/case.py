@@ -1,4 +1,4 @@
-"""The case: what to simulate, read from a file or a dictionary, checked, immutable."""
+"""The case of the air-quality model: immutable, validated settings from a file or a dictionary."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -31,7 +31,7 @@ from airshed.program.stage import Program
 
 
 class _FixedCase(RunCase):
-    """A case of the air-quality model: the settings of a run, checked and immutable.
+    """Case of the air-quality model: the settings of a run, validated and immutable.
 
     Make one with :meth:`load` from a file or a shipped case, or with :meth:`from_dict` from dictionaries. Attributes
     are the sections of the case file, listed in docs/reference/case-file.md; a quantity has a ``value`` in SI units.
@@ -52,7 +52,7 @@ class _FixedCase(RunCase):
         "chemistry.mechanism", "chemistry.species_map", "chemistry.precision", "adjoint", "receptor", "assimilation",
     )  # fmt: skip
 
-    model: Literal["air"] = setting("air", "The model that runs the case; another one that is there has its own case.")
+    model: Literal["air"] = setting("air", "Model that runs the case; other models have their own case files.")
     grid: GridSection
     time: TimeSection
     chemistry: sections.ChemistrySection
@@ -74,8 +74,8 @@ class _FixedCase(RunCase):
     def _consistent(self) -> Self:
         if self.transport.vertical == "with chemistry" and self.chemistry.integrator == "imex":
             raise refuse(
-                'transport.vertical = "with chemistry" needs a splitting, such as chemistry.integrator = "strang": '
-                '"imex" splits nothing'
+                'transport.vertical = "with chemistry" needs a splitting, such as chemistry.integrator = "strang"; '
+                '"imex" has a single step'
             )
         layers = len(self.grid.layers)
         window = self.assimilation.window
@@ -100,7 +100,7 @@ class _FixedCase(RunCase):
         return [*super()._due(), *([] if every == "auto" else [("meteorology.every", every)])]
 
     def tables_by_species(self) -> list[tuple[str, str, Mapping[str, Any]]]:
-        """Return the tables by species of all sections: the section, its name for the table and what that holds."""
+        """Return the tables by species of all sections: the section, the name of the setting, and its value."""
         return [(section, name, getattr(getattr(self, section), name)) for section, name in _tables_by_species()]
 
     @classmethod
@@ -118,17 +118,17 @@ class _FixedCase(RunCase):
             ("boundary.profiles", self.boundary.profiles, ("zero", *_shipped("boundary"))),
         ):
             if not Path(name).suffix and len(Path(name).parts) == 1 and name not in known:
-                raise CaseError(f"{key} = {shown(name)}: nothing shipped has that name; {suggestion(name, known)}")
+                raise CaseError(f"{key} = {shown(name)}: no shipped file has that name; {suggestion(name, known)}")
 
     @property
     def moves_planes(self) -> bool:
-        """Whether horizontal transport is split from the vertical one, so that each level moves by itself."""
+        """True if horizontal transport is split from vertical transport and treats each level separately."""
         return self.transport.vertical == "with chemistry"
 
     def program(self, network: ReactionNetwork, *, updates: bool = False) -> Program:
-        """Return the stages of a step and where they run; without reactions a splitting has none of chemistry.
+        """Return the stages of a step and their placements; without reactions there is no stage of chemistry.
 
-        updates  whether processes have updates, which only the code of the case shows
+        updates  whether processes of the case have updates
         """
         program = integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
         program = with_updates(program) if updates else program
@@ -136,7 +136,7 @@ class _FixedCase(RunCase):
 
     @property
     def has_groups(self) -> bool:
-        """Whether the stages of a step run on two groups of ranks.
+        """True if the stages of a step run on two groups of ranks.
 
         Raises CaseError for an integrator with a single stage.
         """
@@ -147,23 +147,26 @@ class _FixedCase(RunCase):
                 'parallel.groups needs a splitting, such as chemistry.integrator = "strang": "imex" has one stage'
             )
         if wanted and self.boundary.budget == "faces":
-            raise CaseError('boundary.budget = "faces" needs ranks that are all alike: take out parallel.groups')
+            raise CaseError('boundary.budget = "faces" does not work with groups of ranks: remove parallel.groups')
         return wanted
 
     def without_groups(self) -> Self:
-        """Return the case with all ranks alike, with which a run has the same bits."""
+        """Return the case without groups of ranks; its results are bitwise identical."""
         alike = self.parallel.model_copy(update={"groups": sections.GroupsSection()})
         return self.model_copy(update={"parallel": alike})
 
     @property
     def mechanism(self) -> str:
-        """The mechanism's shipped name, or the path of its file when one lies there or the name is that of a file."""
+        """Name of a shipped mechanism, or path of the reaction file if that exists or the setting is a path."""
         name = self.chemistry.mechanism
         file = self.path(name)
         return str(file) if file.is_file() or file.suffix or len(Path(name).parts) > 1 else name
 
     def network(self, *, looked_at: bool = False) -> ReactionNetwork:
-        """Return the mechanism, or, only to be looked at, the one whose code never runs; raises MechanismError."""
+        """Return the mechanism; with ``looked_at``, for display only, without running its code.
+
+        Raises MechanismError.
+        """
         try:
             if looked_at:
                 return inspect_mechanism(self.mechanism)
@@ -204,9 +207,9 @@ else:
 
 
 def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
-    """Make a reaction file of `--set` relative to the case: it goes from the present folder, else from the case's.
+    """Make a reaction file of `--set` relative to the case; search the working directory, then the case's folder.
 
-    Raises CaseError where it is in neither.
+    Raises CaseError if it is in neither.
     """
     name = chemistry["mechanism"]
     if not isinstance(name, str) or not (Path(name).suffix or len(Path(name).parts) > 1):
@@ -218,8 +221,8 @@ def place_mechanism(chemistry: dict[str, Any], base: Path) -> None:
         beside = [path.name for folder in (here, base) for path in (folder / name).parent.glob("*")]
         match = nearest(Path(name).name, beside)
         raise CaseError(
-            f"--set chemistry.mechanism={name}: there is no such file in the present folder {here}, nor in that of the "
-            f"case, {base}" + (f"; did you mean {match}?" if match else "")
+            f"--set chemistry.mechanism={name}: there is no such file in the working directory {here}, nor in the "
+            f"folder of the case, {base}" + (f"; did you mean {match}?" if match else "")
         )
 
 
@@ -230,7 +233,7 @@ def _tables_by_species() -> list[list[str]]:
 
 @cache
 def _shipped(what: str) -> tuple[str, ...]:
-    """Return the names of the files that are shipped in a folder of data."""
+    """Return the names of the shipped files in a folder of data."""
     with as_file(files("airshed.models.air") / "data" / what) as folder:
         return tuple(sorted(path.stem for path in folder.iterdir() if path.suffix in (".toml", ".csv")))
 
@@ -238,5 +241,5 @@ def _shipped(what: str) -> tuple[str, ...]:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name that no file system takes
+    except (OSError, ValueError):  # a name that no file system accepts
         return False

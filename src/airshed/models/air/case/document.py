@@ -1,4 +1,4 @@
-"""Writes docs/reference/case-file.md from the settings registry.
+"""Writer of docs/reference/case-file.md from the settings registry.
 
 python -m airshed.models.air.case.document > docs/reference/case-file.md
 """
@@ -12,7 +12,7 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m airshed.models.air.case.document` from the settings registry; do not edit. -->
 
-A case is a folder with a `case.toml` and the data that it names, or a dictionary with the same keys in Python:
+A case is a folder with a file `case.toml` and its data, or a dictionary with the same keys in Python:
 
     airshed run cases/west-europe --set time.length="6 h"
 
@@ -22,16 +22,17 @@ A case is a folder with a `case.toml` and the data that it names, or a dictionar
 `airshed show CASE` prints the settings of a case with the line that set each, `--all` also the defaults, and
 `--toml` the resolved case as a file. `airshed schema` prints a JSON Schema, with which an editor completes and checks a
 case file. The smallest case has [grid] `area` and `spacing`, [time] `start` and `length`, and [chemistry] `mechanism`;
-everything else has a default. A key that is not listed here is refused, with the nearest one that is.
+all other settings have defaults. An unknown key is an error, which suggests the nearest known key; for a key that was
+renamed the error gives its present name.
 
-Quantities are texts with a unit, `"120 s"` or `"0.5 cm/s"`; a bare number is refused where a unit is needed. The units:
-UNITS.
-They may carry the prefixes p n u m c h k M G and stand in products and powers: `kg/m2/s`, `molecules cm-3`. Where the
-tables below name a unit for a quantity, any other of the same kind will do. A value outside
-its range is refused. Times are in UTC. Paths are relative to the case. `N` counts the items of a list from 0.
+Quantities are texts with a unit, `"120 s"` or `"0.5 cm/s"`; a number without its unit is an error. The units are
+UNITS,
+with the prefixes p n u m c h k M G, in products and powers: `kg/m2/s`, `molecules cm-3`. A quantity may have any unit
+of the dimension that its table gives. A value outside
+its range is an error. Times are in UTC. Paths are relative to the case. `N` is the index of an item in a list, from 0.
 
 `--set KEY=VALUE` changes one setting; the value is TOML, or a bare text: `time.step=90 s`, `emissions.scale.NOx=0.7`,
-`output.0.every=30 min`, `output.0.fields=["O3"]`. In a shell, quote what has spaces or brackets.
+`output.0.every=30 min`, `output.0.fields=["O3"]`. In a shell, quote values with spaces or brackets.
 """
 
 

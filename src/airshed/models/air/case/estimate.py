@@ -1,4 +1,4 @@
-"""Estimate of a run before it starts, and notices about settings that have no effect or spoil the results."""
+"""Estimate of a run before it starts, and notices about settings that have no effect or degrade the results."""
 
 import math
 from typing import Final
@@ -13,21 +13,21 @@ SECONDS_PER_CELL_SPECIES = 7.8e-9
 """One core's time for transport, rates and sources in a step of one cell and species [s]."""
 
 SECONDS_PER_SWEEP = 2.75e-9
-"""One core's time for a sweep over one cell and species [s]: with two, a step of a cell of 66 species takes 0.9 us."""
+"""One core's time for a sweep over one cell and species [s]: two sweeps of a cell with 66 species take 0.9 us."""
 
 SECONDS_PER_CELLS_STAGE = 1.7e-8
-"""One core's time for what chemistry by Rosenbrock steps does once in a stage, for one cell and species [s]."""
+"""One core's time per stage of Rosenbrock chemistry, independent of its steps, for one cell and species [s]."""
 
-SECONDS_PER_TRY = 8e-9  # the same for a step that a cell tries, besides its stages [s]: Jacobian, elimination, error
+SECONDS_PER_TRY = 8e-9  # time per attempted step for Jacobian, elimination and error, for one cell and species [s]
 
 SECONDS_PER_STAGE = 3.7e-9
-"""The same for a stage [s]. Five runs of emep: within a quarter, three methods, steps of 100 and 300 s."""
+"""Time per Rosenbrock stage [s]; accurate to 25 % in five runs of emep: three methods, steps of 100 and 300 s."""
 
-TRIES = 1.6  # steps that a cell tries in a stage: 1.1 to 1.8 of emep in these runs
-SINGLE = 0.8  # time of the compiled step in single precision, as part of that in double
+TRIES = 1.6  # attempted steps of a cell in a stage: 1.1 to 1.8 for emep in these runs
+SINGLE = 0.8  # ratio of the times of the compiled step in single and in double precision
 
 GAIN_BY_CORES = 0.5
-"""The compiled step is faster by this power of the number of cores: they share the memory's bandwidth."""
+"""Speedup of the compiled step, as a power of the number of cores, which share the memory bandwidth."""
 
 SECONDS_PER_STEP = 1.5e-3  # time for the control of a step [s], on one core
 SECONDS_PER_CELL_HOUR = 2.5e-6  # time for the weather of one cell in a simulated hour [s], on one core
@@ -35,12 +35,12 @@ SECONDS_PER_OUTPUT_VALUE = 1.5e-7  # time for one value in an output file [s]
 SECONDS_PER_RESTART_BYTE = 1.5e-9  # time for a byte of a restart [s]
 
 SECONDS_TO_START = 5.0
-"""Time before the first step and after the last one [s]: libraries, input, summary; the mechanism is in the cache."""
+"""Time before the first step and after the last one [s]: libraries, input, summary; with compiled code in the cache."""
 
-ASSUMED = "cores of a 2.5 GHz Xeon with AVX-512 that have nothing else to do"
-STATE_ARRAYS = 3  # state arrays that the model holds: two time levels and the tendency
-FORCING_FIELDS = 24  # fields of the forcing, at two instants and at the present one
-STRONG_WIND = 30.0  # wind that the longest step must allow for [m/s], which only the meteorology gives
+ASSUMED = "idle cores of a 2.5 GHz Xeon with AVX-512"
+STATE_ARRAYS = 3  # state arrays of the model: two time levels and the tendency
+FORCING_FIELDS = 24  # fields of the forcing, at two instants and at the current time
+STRONG_WIND = 30.0  # assumed maximum wind [m/s]; the actual one is known only from the meteorology
 
 
 def describe(case: Case) -> Report:
@@ -53,7 +53,7 @@ def describe(case: Case) -> Report:
 
 
 def estimate(case: Case) -> dict[str, Cell]:
-    """Return cells, species, steps, memory and time of a run, as text to show."""
+    """Return cells, species, steps, memory and time of a run, as text for display."""
     from airshed.kernels.host import usable_cores
 
     nz, nlat, nlon = case.make_grid().shape
@@ -92,7 +92,7 @@ def estimate(case: Case) -> dict[str, Cell]:
 
 
 def stage_estimate(case: Case, stage: Stage, step: float) -> float:
-    """Return one core's time for a stage of a step [s] for a cell and species [s]."""
+    """Return one core's time for a stage of a time step [s], per cell and species [s]."""
     if stage.kernel == EVERYTHING:
         return SECONDS_PER_CELL_SPECIES + SECONDS_PER_SWEEP * case.chemistry.sweeps
     if stage.kernel == CELLS:
@@ -104,13 +104,13 @@ def stage_estimate(case: Case, stage: Stage, step: float) -> float:
 
 
 def step_estimate(case: Case) -> float:
-    """Return the step [s]: as given, or from the Courant number of a strong wind in the narrowest cells."""
+    """Return the time step [s]: that of the case, or the Courant limit of a strong wind in the narrowest cells."""
     step = case.time.step
     return courant_step(case) if step == "auto" else step.value
 
 
 def courant_step(case: Case) -> float:
-    """Return the longest step of transport [s] in a strong wind, in the narrowest cells."""
+    """Return the maximum step of transport [s] in a strong wind, in the narrowest cells."""
     grid = case.make_grid()
     widths = float(grid.x_width.min()), float(grid.y_width.min())
     return case.time.courant / STRONG_WIND / math.hypot(*(1.0 / width for width in widths))
@@ -125,25 +125,25 @@ _OF_UNIFORM: Final = (
 _OF_STRANG: Final = ("solver", "relative_tolerance", "absolute_tolerance")
 
 _ONE_SWEEP: Final = (
-    "chemistry.sweeps = 1 does not solve the chemistry: in three dimensions it leaves up to 22 ppb in ozone at the "
-    "ground, and a quarter of the step does not help; take 2 or more"
+    "chemistry.sweeps = 1 does not solve the chemistry: in three dimensions, errors of surface ozone reach 22 ppb, "
+    "also with a quarter of the step; take 2 or more"
 )
 
 
 def case_notices(case: Case, network: ReactionNetwork) -> list[str]:
-    """Return a line for each setting that has no effect, and for those that spoil the results.
+    """Return a line for each setting that has no effect or degrades the results.
 
-    Measured for one sweep: west-europe, a day, against 6 sweeps at a Courant number of 0.05; O3 at the ground is off by
-    0.75 % in the mean and by 162 % or 22 ppb at most, NO2 by 4.6 %, at any step (two sweeps: 0.04 %, 3.5 % and 0.2 %).
+    Errors of one sweep for a day of west-europe, relative to 6 sweeps at a Courant number of 0.05, at any step: surface
+    O3 0.75 % in the mean and 162 % or 22 ppb at most, NO2 4.6 % (two sweeps: 0.04 %, 3.5 % and 0.2 %).
     """
     alone = case.chemistry.integrator == "imex" and case.chemistry.sweeps == 1 and bool(network.reactions)
     brought = ", ".join(sorted(network.callables))
-    code = [f"functions in Python compute {brought}, where --allow-code lets them"] if brought else []
+    code = [f"functions in Python compute {brought}; they run only with --allow-code"] if brought else []
     return [*([_ONE_SWEEP] if alone else []), *code, *idle_settings(case), *_idle_releases(case)]
 
 
 def idle_settings(case: Case) -> list[str]:
-    """Return a line for each setting of a case that has another value than its default, and no effect."""
+    """Return a line for each setting of a case that differs from its default and has no effect."""
     integrator, kind = case.chemistry.integrator, case.meteorology.kind
     apart = [name for name in type(case.assimilation).model_fields if name != "scheme"]
     split, by_integrator = integrator != "imex", f'with chemistry.integrator = "{integrator}"'
@@ -162,13 +162,13 @@ def idle_settings(case: Case) -> list[str]:
         settings = getattr(case, section)
         for name in names:
             value, field = getattr(settings, name), type(settings).model_fields[name]
-            if getattr(value, "text", value) != field.get_default(call_default_factory=True):  # a quantity's is a text
+            if getattr(value, "text", value) != field.get_default(call_default_factory=True):  # defaults are texts
                 lines.append(f"{section}.{name} has no effect {why}")
     return lines
 
 
 def _idle_releases(case: Case) -> list[str]:
-    """Return a line for each point source that emits at other times than those of the run."""
+    """Return a line for each point source that does not emit during the run."""
     first, last = -case.time.spinup.value, case.time.length.value
     lines = []
     for number, (begin, end) in enumerate(each.ends for each in case.emissions.point):

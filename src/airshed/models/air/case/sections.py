@@ -1,6 +1,6 @@
-"""The values that settings of an air case hold: quantities in their ranges, factors, places.
+"""Sections of an air case, with the type and range of each value.
 
-A range is what a case can mean at all: its ends lie beyond any weather, and before overflow and endless runs.
+The ranges are wider than any weather, and narrow enough to exclude overflow and endless runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,13 +43,13 @@ Disk = Annotated[Quantity, quantity_range("B", least=0.0, most="1e6 TiB")]
 Factor = Annotated[Number, Field(ge=0.0, le=1e6)]
 
 Longitude = Annotated[Number, Field(ge=-180.0, le=540.0)]
-"""A place has the same longitude a turn further; areas that cross 180 or 360 are 175 to 190 or 350 to 370."""
+"""Longitudes may exceed 180 or 360: an area that crosses these meridians is 175 to 190 or 350 to 370."""
 
 Latitude = Annotated[Number, Field(ge=-90.0, le=90.0)]
 Layer = Annotated[Whole, Field(ge=0, le=999)]
 Ranks = Annotated[Whole, Field(ge=0, le=1_000_000)]
 Tiles = Annotated[Whole, Field(ge=1, le=1_000_000)]
-MOST_CELLS: Final = 1e9  # cells of a grid: of 66 species they are half a terabyte, more than any machine holds
+MOST_CELLS: Final = 1e9  # cells of a grid: with 66 species half a terabyte, more memory than any machine has
 
 
 def _range(value: tuple[float, float]) -> tuple[float, float]:
@@ -69,100 +69,104 @@ class ChemistrySection(Section):
 
     mechanism: PathText = setting(
         ...,
-        "Name of a shipped mechanism (`emep`), or a reaction file relative to the case; one that `--set` names may be "
-        "relative to the present folder.",
+        "Name of a shipped mechanism (`emep`), or a reaction file relative to the case; with `--set` also a file "
+        "relative to the working directory.",
     )
     species_map: PathText = setting(
         "auto",
-        "What emission, the air outside and the ground are in the mechanism's species: the name of a shipped map, or a "
-        "file relative to the case; `auto` takes `NAME.species.toml` beside the mechanism's file, or the shipped map "
-        "of its name.",
+        "Species map, which translates emission, boundary concentrations and deposition to the species of the "
+        "mechanism: name of a shipped map, or a file relative to the case; `auto` is `NAME.species.toml` in the folder "
+        "of the reaction file, or the shipped map of that name.",
     )
     integrator: Literal["imex", "strang", "lie", "symmetric", "concurrent"] = setting(
         "imex",
-        "`imex`: transport, column and chemistry in one implicit-explicit step, by Gauss-Seidel sweeps; the others "
-        "split chemistry from transport and column, by a Rosenbrock method with its own steps in every cell: `strang` "
-        "in two halves around them, `lie` after them, `symmetric` in both orders, `concurrent` from the same state, so "
-        "that two groups of ranks can work at once. docs/explanation/integrators.md shows their stages.",
+        "`imex`: transport, column and chemistry in one implicit-explicit step, solved by Gauss-Seidel sweeps. The "
+        "other integrators split chemistry from transport and column, and solve it by a Rosenbrock method with "
+        "adaptive steps in each cell: `strang` in two half steps around transport, `lie` after transport, `symmetric` "
+        "as the mean of both orders, `concurrent` from the same state as transport, so that two groups of ranks can "
+        "run simultaneously. See docs/explanation/integrators.md.",
     )
     sweeps: Whole = setting(
         2,
-        "Gauss-Seidel sweeps over the species in a step; one leaves up to 22 ppb in ozone at the ground.",
+        "Gauss-Seidel sweeps over the species in a step; with one sweep, errors of surface ozone reach 22 ppb.",
         unit="1", ge=1, le=1000, only_for="imex",
     )  # fmt: skip
     solver: Literal["ros2", "ros3", "rodas3", "rodas4"] = setting("ros3", "the Rosenbrock method.", only_for=SPLITTINGS)
     relative_tolerance: Number = setting(
-        1e-2, "error of a step of chemistry, as part of each concentration.", unit="1", ge=1e-14, lt=1.0,
+        1e-2, "relative error tolerance of a step of chemistry.", unit="1", ge=1e-14, lt=1.0,
         only_for=SPLITTINGS,
     )  # fmt: skip
     absolute_tolerance: Tolerance = setting(
-        "1e4 molecules/cm3", "error of a step of chemistry that never matters.", only_for=SPLITTINGS
+        "1e4 molecules/cm3", "absolute error tolerance of a step of chemistry.", only_for=SPLITTINGS
     )
     precision: Literal["double", "single"] = setting("double", "Floating-point precision of the kernels.")
 
 
 class TransportSection(Section):
-    """Movement of the air."""
+    """Transport by wind and turbulence."""
 
-    advection: Switch = setting(True, "Whether the wind carries the species.")
-    diffusion: Switch = setting(True, "Whether turbulence mixes them vertically.")
+    advection: Switch = setting(True, "Whether the wind transports the species.")
+    diffusion: Switch = setting(True, "Whether turbulence mixes the species vertically.")
     vertical: Literal["with horizontal", "with chemistry"] = setting(
         "with horizontal",
-        "whether vertical transport, mixing, emission and deposition are one step with horizontal "
-        "transport, or split from it, in halves next to those of chemistry; horizontal transport is then apart, level "
-        "by level. docs/how-to/parallel.md tells what it costs.",
+        "whether vertical transport, mixing, emission and deposition are in one step with horizontal "
+        "transport, or split from it, in half steps next to those of chemistry; horizontal transport is then separate, "
+        "level by level. docs/how-to/parallel.md gives the cost.",
         only_for=SPLITTINGS,
     )
 
 
 class MeteorologySection(Section):
-    """Where wind, temperature and cloud come from."""
+    """Meteorological input: wind, temperature, clouds and precipitation."""
 
     kind: Literal["era5", "uniform", "given"] = setting(
         "given",
-        "`era5` reads files; `uniform` takes the values below everywhere; `given` waits for "
-        "`Simulation(case, meteorology=...)` in Python.",
+        "`era5` reads files; `uniform` uses the values below in all cells; `given` is for data or functions in Python, "
+        "`Simulation(case, meteorology=...)`.",
     )
     every: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Interval)] = setting(
         "auto",
-        "For a function given in Python: time between its calls, linear in between; `auto` is an hour, or a 24th of a "
-        "case that is shorter than a day.",
+        "For a function in Python: interval between its calls, with linear interpolation in between; `auto` is an "
+        "hour, or 1/24 of the length of a case shorter than a day.",
     )
     files: tuple[PathText, ...] = setting(
-        (), "netCDF files, relative to the case; `*` stands for any name.", only_for="era5"
+        (), "netCDF files, relative to the case; `*` matches any text.", only_for="era5"
     )
     eastward: Speed = setting("0 m/s", "wind towards the east.", only_for="uniform")
     northward: Speed = setting("0 m/s", "wind towards the north.", only_for="uniform")
     rotation: Turn | None = setting(
         None,
-        "time of one turn around the middle of the area, added to the wind; negative is clockwise.",
+        "period of a solid-body rotation about the middle of the area, added to the wind; negative is clockwise.",
         only_for="uniform",
     )
     temperature: Temperature = setting("288.15 K", "air temperature, at every height.", only_for="uniform")
     pressure: Pressure = setting("1013.25 hPa", "pressure at the ground.", only_for="uniform")
-    water_vapour: Vapour = setting("0 mol/mol", "water vapour in the air.", only_for="uniform")
+    water_vapour: Vapour = setting("0 mol/mol", "mixing ratio of water vapour.", only_for="uniform")
     diffusivity: Diffusivity = setting("0 m2/s", "vertical turbulent diffusivity.", only_for="uniform")
     daytime_diffusivity: Diffusivity = setting(
         "0 m2/s",
-        "largest diffusivity that the sun adds in a layer over the ground, when it stands overhead; "
-        "both go with the cosine of its zenith angle.",
+        "diffusivity added in the mixed layer with the sun overhead; it is proportional to the cosine of the solar "
+        "zenith angle.",
         only_for="uniform",
     )
     mixed_layer: Height = setting(
-        "1500 m", "depth of that layer when the sun stands overhead.", validate_default=True, only_for="uniform"
+        "1500 m",
+        "depth of the mixed layer with the sun overhead; also proportional to that cosine.",
+        validate_default=True,
+        only_for="uniform",
     )
     cloud_cover: Number = setting(0.0, "fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0, only_for="uniform")
-    precipitation: Rain = setting(
-        "0 mm/h", "precipitation that reaches the ground, as depth of water.", only_for="uniform"
-    )
+    precipitation: Rain = setting("0 mm/h", "precipitation at the ground, as depth of water.", only_for="uniform")
     cloud_water: CloudWater = setting("0 kg/kg", "liquid water of the cloud, for wet deposition.", only_for="uniform")
     cloud_base: Release = setting(
-        "1000 m", "height of the base of that cloud.", validate_default=True, only_for="uniform"
+        "1000 m", "height of the cloud base above ground.", validate_default=True, only_for="uniform"
     )
-    cloud_top: Release = setting("3000 m", "height of its top.", validate_default=True, only_for="uniform")
+    cloud_top: Release = setting(
+        "3000 m", "height of the cloud top above ground.", validate_default=True, only_for="uniform"
+    )
     updraught: MassFlux = setting(
         "0 kg/m2/s",
-        "air that convection carries up through that cloud; it enters below the base and leaves at the top.",
+        "convective updraught mass flux through the cloud; air enters below the base and leaves at the top.",
         only_for="uniform",
     )
 
@@ -176,108 +180,115 @@ class MeteorologySection(Section):
 
 
 class PointSource(Section):
-    """One chimney, or one release of a tracer."""
+    """Point source: a chimney, or a release of a tracer."""
 
     species: Text = setting(..., "Species of the mechanism that is emitted.")
     lon: Longitude = setting(..., "Longitude.", unit="deg")
     lat: Latitude = setting(..., "Latitude.", unit="deg")
     height: Release = setting("0 m", "Height of the release above ground.")
     rate: EmissionRate = setting(..., "Emission, as mass or as amount per time.")
-    begin: Moment | None = setting(None, "When it begins, since the start; without it, it always was.")
-    duration: Length | None = setting(None, "How long it lasts; without it, it does not end.")
+    begin: Moment | None = setting(
+        None, "Begin of the release, as time since the start; without it the source emits from the beginning."
+    )
+    duration: Length | None = setting(
+        None, "Duration of the release; without it the source emits until the end of the run."
+    )
 
     @property
     def ends(self) -> tuple[float, float]:
-        """When it begins and when it ends [s since the start]."""
+        """Begin and end of the release [s since the start]."""
         first = 0.0 if self.begin is None else self.begin.value
         return -inf if self.begin is None else first, inf if self.duration is None else first + self.duration.value
 
 
 class AreaSource(Section):
-    """A steady flux from the ground of a box: a town, a country, or all of the area."""
+    """Area source: a constant flux from the ground of a rectangle, such as a town or the whole area."""
 
     lon: Longitudes = setting(..., "Western and eastern edge.", unit="deg")
     lat: Latitudes = setting(..., "Southern and northern edge.", unit="deg")
     rates: Mapping[str, EmissionFlux] = setting(
-        ..., 'Emission by species, as mass or as amount per area and time, such as `{ NO = "1e11 molecules/cm2/s" }`.'
+        ..., 'Emission by species, as mass or amount per area and time, such as `{ NO = "1e11 molecules/cm2/s" }`.'
     )
 
 
 class EmissionsSection(Section):
-    """What enters the air at the ground and from chimneys."""
+    """Emission from the ground and from chimneys."""
 
     inventory: PathText | None = setting(
-        None, "Folder of the inventory, relative to the case; without it none is read."
+        None, "Folder of the emission inventory, relative to the case; by default there is none."
     )
     year: Whole | None = setting(
-        None, "Year of the national totals; without it the year of `time.start`.", ge=YEARS[0], le=YEARS[1]
+        None, "Year of the national totals; by default the year of `time.start`.", ge=YEARS[0], le=YEARS[1]
     )
-    biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature and light.")
+    biogenic: Switch = setting(False, "Whether vegetation emits isoprene, depending on temperature and radiation.")
     scale: Mapping[str, Factor] = setting(
         {},
-        "Factors on pollutants, sectors and countries of the inventory, alone or joined by a slash, such as "
+        "Factors on pollutants, sectors and countries of the inventory, or on combinations joined by a slash: "
         '`{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
         unit="1",
     )
     gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
-    climatology: Switch = setting(False, "Whether the twelve months of each gridded file hold for every year.")
+    climatology: Switch = setting(False, "Whether the twelve months of each gridded file are used for every year.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
-    area: tuple[AreaSource, ...] = setting((), "Area sources; where they overlap they add up.")
+    area: tuple[AreaSource, ...] = setting((), "Area sources; the fluxes of overlapping ones are added.")
 
 
 class DepositionSection(Section):
-    """What the ground takes up."""
+    """Dry deposition to the ground."""
 
     scheme: Literal["resistance", "constant", "none"] = setting(
         "resistance",
-        "`resistance` follows turbulence and surface; `constant` takes `velocities` everywhere; `none` is none.",
+        "`resistance`: velocities from turbulence and surface; `constant`: `velocities` in all cells; `none`: no dry "
+        "deposition.",
     )
     velocities: Mapping[str, DepositionVelocity] = setting(
         {},
-        'Deposition velocities by species, such as `{ O3 = "0.5 cm/s" }`; they replace those of the scheme.',
+        'Deposition velocities by species, such as `{ O3 = "0.5 cm/s" }`, in place of the velocities of the scheme.',
         keys="species",
     )
 
 
 class BoundarySection(Section):
-    """What the wind brings in."""
+    """Lateral boundary concentrations."""
 
     profiles: PathText = setting(
         "zero",
-        "Profiles at the edges: `clean-air`, `europe-summer`, `europe-winter` (shipped), `zero`, or the path of a CSV "
-        "file relative to the case.",
+        "Vertical profiles at the lateral boundary: `clean-air`, `europe-summer`, `europe-winter` (shipped), `zero`, "
+        "or a CSV file relative to the case.",
     )
     scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1", keys="species")
     values: Mapping[str, MixingRatio] = setting(
-        {}, "Mixing ratios by species, at every height; they replace the profiles.", keys="species"
+        {}, "Mixing ratios by species, at all heights, in place of the profiles.", keys="species"
     )
     budget: Literal["total", "faces"] = setting(
-        "total", "Inflow and outflow in budgets: `total`; `faces`, also through each face of the area's boundary."
+        "total", "Inflow and outflow in budgets: `total`, or also through each lateral face of the area (`faces`)."
     )
 
 
 class InitialSection(Section):
-    """What is in the air at the start: the boundary's profiles, unless said otherwise here."""
+    """Initial concentrations: by default the profiles of the boundary."""
 
-    values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, everywhere.", keys="species")
-    file: PathText | None = setting(None, "netCDF file of species on the grid of the case, relative to the case.")
+    values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, in all cells.", keys="species")
+    file: PathText | None = setting(
+        None, "netCDF file with mixing ratios on the grid of the case, relative to the case."
+    )
 
 
 class PhotolysisSection(Section):
-    """Light for the chemistry."""
+    """Photolysis rates."""
 
-    cloud: Switch = setting(True, "Whether clouds dim it.")
+    cloud: Switch = setting(True, "Whether clouds reduce photolysis rates.")
 
 
 class OutputSection(general.OutputSection):
-    """One file of results."""
+    """File of results."""
 
     levels: Annotated[tuple[Whole, ...] | Literal["all", "ground"], KeywordUnion(("all", "ground"), Levels)] = setting(
-        "all", "Layers to write; 0 is the one at the ground."
+        "all", "Layers to write; 0 is the lowest one."
     )
 
     def selection(self) -> Mapping[str, Sequence[int]]:
-        """Return the layers to write, where they are not all."""
+        """Return the indices of the layers to write; nothing for all layers."""
         if self.levels == "all":
             return {}
         return {"level": [0] if self.levels == "ground" else self.levels}
@@ -287,27 +298,29 @@ class GroupsSection(Section):
     """Separate groups of ranks for transport and chemistry, not with `imex`; see docs/how-to/parallel.md."""
 
     transport: Annotated[Whole | Literal["same"], KeywordUnion(("same",), Ranks)] = setting(
-        0, "Ranks that run transport; `same` for all, which then run chemistry too; 0 for no groups.", unit="1"
+        0, "Ranks that run transport; `same` for all ranks, which also run chemistry; 0 for no groups.", unit="1"
     )
-    chemistry: Ranks = setting(0, "Ranks that run chemistry and have tiles and files.", unit="1")
+    chemistry: Ranks = setting(0, "Ranks that run chemistry; they own the tiles and write the files.", unit="1")
     strategy: Literal["auto", "direct", "funnel", "parallel funnel"] = setting(
-        "auto", "How values travel between them; `auto` takes the fastest by prediction."
+        "auto", "Transfer of values between the groups; `auto` selects the one that is predicted to be fastest."
     )
 
 
 class ParallelSection(Section):
-    """How ranks share the work; nothing here changes a result."""
+    """Domain decomposition; no setting here changes results."""
 
     tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], KeywordUnion(("auto",), tuple[Tiles, Tiles])] = setting(
-        "auto", "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` takes what costs least."
+        "auto",
+        "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` minimises the cost.",
     )
     input: Literal["parallel", "root"] = setting(
-        "parallel", "Who reads the meteorology: `parallel`, each rank its part; `root`, the first one for all."
+        "parallel",
+        "Reading of meteorology: `parallel`, each rank reads its part; `root`, the first rank reads for all ranks.",
     )
     balance: Annotated[Switch | Literal["auto"], KeywordUnion(("auto",), Switch)] = setting(
         "auto",
-        "Whether ranks with costly cells let others integrate some, except with `imex`: `auto`, where it pays; `true`, "
-        "whatever messages cost.",
+        "Load balancing of chemistry between ranks, except with `imex`: `auto`, where the time saved exceeds the cost "
+        "of messages; `true`, always.",
     )
     groups: GroupsSection = Field(default_factory=GroupsSection)
 
@@ -315,53 +328,56 @@ class ParallelSection(Section):
     @classmethod
     def _without_halo(cls, data: Any) -> Any:
         if isinstance(data, dict) and "halo" in data:
-            raise refuse(f"{KEY}.halo is gone, as ranks always exchange their edges by messages; leave it out")
+            raise refuse(f"{KEY}.halo was removed: ranks always exchange halos by messages; leave it out")
         return data
 
 
 class AdjointSection(Section):
-    """Checkpoints of a run for its adjoint, on each rank; a run without an adjoint stores none."""
+    """Checkpoints for the adjoint, per rank; a run without an adjoint stores none."""
 
     memory: Memory = setting("1.4 GiB", "Memory for checkpoints.", validate_default=True)
-    disk: Disk = setting("0 B", "Disk for checkpoints: restarts, and levels where `plan` or `store` say so.")
+    disk: Disk = setting(
+        "0 B", "Disk space for checkpoints: saved states, and time levels as `plan` and `store` require."
+    )
     plan: Literal["auto", "all", "two-level"] = setting(
         "auto",
-        "Which checkpoints are stored, and which steps are run again: `auto` runs the step that is run most often as "
-        "rarely as can be; `all` stores every level of one run; `two-level` stores restarts, and every level of one "
-        "stretch between them.",
+        "Checkpoint plan: `auto` minimises the repetitions of the most repeated step; `all` stores every time level "
+        "of one run; `two-level` stores saved states, and every time level of one segment between them.",
     )
     store: Literal["memory", "files", "mpiio", "zarr"] = setting(
         "memory",
-        "Where levels are stored: `memory`, or with the restarts on disk, `files` of each rank, one file of all ranks "
-        "by `mpiio`, or compressed in `zarr` without loss. Files lie in the system's temporary folder, which ranks "
+        "Store of time levels: `memory`, or on disk as `files` of each rank, as one file of all ranks (`mpiio`), or "
+        "with lossless compression (`zarr`). The files are in the temporary folder of the system, which all ranks must "
         "share for `mpiio` and `zarr`.",
     )
     rounding: Literal["none", "single"] = setting(
         "none",
-        "Of levels that are stored: `single` takes half the memory, and gives the gradient of a run that is known to "
-        "seven digits; in even air limiters choose by such digits, and the gradient is good to 1 %.",
+        "Rounding of stored time levels: `single` halves the memory and keeps seven digits of the state. In nearly "
+        "uniform air these digits decide the branch of limiters: the gradient is accurate to 1 %.",
     )
     commit: Pause = setting(
         "1 min",
-        "Wall time between commits, from which a gradient goes on that was killed; it is longer where commits would "
-        "take more than 2 % of the time. `0 s` commits as often as can be.",
+        "Wall time between commits, from which an interrupted gradient resumes; longer where commits would take more "
+        "than 2 % of the run time. `0 s` commits as often as possible.",
     )
 
     @model_validator(mode="after")
-    def _has_room(self) -> Self:
+    def _has_disk(self) -> Self:
         if self.store != "memory" and self.disk.value == 0.0:
-            raise refuse(f'{KEY}.store = "{self.store}" needs room: give {KEY}.disk, such as "20 GB", or take "memory"')
+            raise refuse(
+                f'{KEY}.store = "{self.store}" needs disk space: give {KEY}.disk, such as "20 GB", or take "memory"'
+            )
         return self
 
     @model_validator(mode="before")
     @classmethod
-    def _without_what_is_gone(cls, data: Any) -> Any:
+    def _without_removed_words(cls, data: Any) -> Any:
         plan, store = (data.get(name) if isinstance(data, dict) else None for name in ("plan", "store"))
         if plan in ("revolve", "multistage", "disk-revolve", "mixed"):
-            raise refuse(f'{KEY}.plan = "{plan}" is gone, as "auto" runs fewer steps; take "auto"')
+            raise refuse(f'{KEY}.plan = "{plan}" was removed: "auto" repeats fewer steps; take "auto"')
         if isinstance(store, str) and store.endswith(":async"):
             sync = store.removesuffix(":async")
-            raise refuse(f'{KEY}.store = "{store}" is gone, as it was no faster than "{sync}"; take "{sync}"')
+            raise refuse(f'{KEY}.store = "{store}" was removed: it was no faster than "{sync}"; take "{sync}"')
         return data
 
 
@@ -370,7 +386,7 @@ def _spacing(value: Any) -> Any:
 
 
 class Area(Section):
-    """The box of the case, on the sphere."""
+    """Rectangle of longitude and latitude."""
 
     lon: Longitudes = setting(..., "Western and eastern edge.", unit="deg")
     lat: Latitudes = setting(..., "Southern and northern edge.", unit="deg")
@@ -378,15 +394,15 @@ class Area(Section):
     @model_validator(mode="after")
     def _on_the_sphere(self) -> Self:
         if self.lon[1] - self.lon[0] > 360.0:
-            raise refuse(f"{KEY}.lon = {list(self.lon)} goes more than once around the sphere")
+            raise refuse(f"{KEY}.lon = {list(self.lon)} spans more than 360 degrees")
         return self
 
 
 class Spacing(Section):
-    """The size of a cell."""
+    """Size of a cell."""
 
-    lon: Angle = setting(..., "West to east size of a cell; `spacing` itself may be one angle for both.")
-    lat: Angle = setting(..., "South to north size of a cell.")
+    lon: Angle = setting(..., "Size of a cell from west to east; `spacing` may be one angle for both sizes.")
+    lat: Angle = setting(..., "Size of a cell from south to north.")
 
 
 def _default_layers() -> tuple[str, ...]:
@@ -394,11 +410,11 @@ def _default_layers() -> tuple[str, ...]:
 
 
 class GridSection(Section):
-    """Where: the box and its cells."""
+    """Area and cells of the model grid."""
 
     area: Area
     spacing: Annotated[Spacing, BeforeValidator(_spacing)]
-    layers: tuple[Height, ...] = setting(_default_layers, "Tops of the layers, above ground, lowest first.")
+    layers: tuple[Height, ...] = setting(_default_layers, "Heights of the layer tops above ground, lowest first.")
 
     @model_validator(mode="after")
     def _cells(self) -> Self:
@@ -420,26 +436,26 @@ class GridSection(Section):
 
 
 class TimeSection(general.TimeSection):
-    """When, and in what steps."""
+    """Period and time steps."""
 
     step: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Step)] = setting(
         "auto",
-        "Time step; `auto` takes the longest that `courant` and, with chemistry or deposition, `maximum_step` allow.",
+        "Time step; `auto` is the longest step allowed by `courant` and, with chemistry or deposition, `maximum_step`.",
     )
     maximum_step: Step = setting(
         "5 min",
-        'Longest step for `step = "auto"` with chemistry or deposition, however weak the wind.',
+        'Maximum time step for `step = "auto"` with chemistry or deposition.',
         validate_default=True,
     )
     spinup: SpinUp = setting(
         "0 h",
-        "Time simulated before `start` to settle the chemistry, with the forcing of the first day.",
+        "Spin-up before `start`, with the forcing of the first day.",
         validate_default=True,
     )
     courant: Number = setting(
         0.4,
-        'Largest sum of the Courant numbers over the three directions, for `step = "auto"`; with splittings '
-        "that of the pieces into which transport is divided, for any step.",
+        'Maximum sum of the Courant numbers of the three directions, for `step = "auto"`; with splittings, for the '
+        "substeps of transport with any `step`.",
         unit="1",
         ge=0.001,
         le=0.5,
@@ -447,10 +463,10 @@ class TimeSection(general.TimeSection):
 
     @property
     def whole(self) -> float:
-        """How long is simulated in all [s], with the spin-up."""
+        """Simulated time including the spin-up [s]."""
         return self.length.value + self.spinup.value
 
     @property
     def parts(self) -> str:
-        """The settings that :attr:`whole` is the sum of, in words."""
+        """Names of the settings whose sum is :attr:`whole`, for messages."""
         return "time.length and time.spinup"

@@ -1,4 +1,4 @@
-"""The species that a case names: checked against the mechanism, or translated from those of another one."""
+"""Names of species in a case: checks against the mechanism, and translation from another mechanism."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from airshed.models.air.weather.fields import by_name
 
 
 def check_species(case: Case, species: Iterable[str], further: Iterable[str] = ()) -> None:
-    """Refuse a case that names species that the mechanism does not have; raises CaseError with the nearest ones.
+    """Raise CaseError for species of the case that the mechanism does not have, with the nearest names.
 
-    Output may name fields of the weather too, and `further` ones, which processes add.
+    Output may also name fields of the weather, and `further` fields, which processes add.
     """
     known = set(species)
     weather = {*(each.output for each in by_name().values()), *further}
@@ -33,9 +33,9 @@ def check_species(case: Case, species: Iterable[str], further: Iterable[str] = (
 
 
 def check_receptor(case: Case, species: Iterable[str], measured: str) -> None:
-    """Refuse a receptor, or adjoint fields, of species that the mechanism does not have; raises CaseError.
+    """Raise CaseError for a receptor or adjoint fields of species that the mechanism does not have.
 
-    Runs do not ask for this: a case may be run with a mechanism that its receptor does not know.
+    Runs skip this check: a case may run with a mechanism that lacks the species of its receptor.
     """
     _refuse_unknown(case, [("receptor.species", [measured]), ("receptor.fields", case.receptor.fields)], set(species))
 
@@ -50,8 +50,8 @@ def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], know
             text = f"{unknown[0]!r} is not a species of {mechanism}; {suggestion(unknown[0], known)}"
             if len(unknown) > 1:
                 text = (
-                    f"{listed([shown(name) for name in unknown])} are not species of {mechanism}; name those that it "
-                    "has, or say under [names] of its species map what they are there, or `none`"
+                    f"{listed([shown(name) for name in unknown])} are not species of {mechanism}; name species of "
+                    "this mechanism, or map them under [names] of its species map, to a species or to `none`"
                 )
             faults.append((place, f"{key}: {text}"))
     if faults:
@@ -59,12 +59,12 @@ def _refuse_unknown(case: Case, named: Iterable[tuple[str, Iterable[str]]], know
 
 
 def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> Case:
-    """Return the case with the names of species that the mechanism lacks replaced as the map's ``names`` say.
+    """Return the case with the species that the mechanism lacks replaced by the map's ``names``.
 
-    Output and factors on the profiles of a species that has no counterpart are left out, and so are its mixing ratios
-    and deposition velocity. Names that the map does not know stay, and so does an output of which nothing would be
-    left, for :func:`check_species` to refuse.
-    Raises CaseError where two names become one species with different values.
+    A species without a counterpart is omitted from output, profile factors, mixing ratios and deposition velocities.
+    Names that are not in the map are unchanged, and so is an output that would become empty:
+    :func:`check_species` refuses them.
+    Raises CaseError if two names become one species with different values.
     """
     names = {name: own for name, own in species_map.names.items() if name not in species}
     if not names:
@@ -90,7 +90,7 @@ def translated(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> C
 
 
 def left_out(case: Case, species_map: SpeciesMap, species: Sequence[str]) -> list[str]:
-    """Return the names in the output and the boundary of a case that :func:`translated` leaves out."""
+    """Return the names in the output and the boundary of a case that :func:`translated` omits."""
     fields = [name for output in case.output if output.fields != "all" for name in output.fields]
     named = dict.fromkeys([*fields, *case.boundary.scale, *case.boundary.values])
     return [name for name in named if species_map.names.get(name) == "" and name not in species]
@@ -102,6 +102,6 @@ def _renamed(section: Any, names: Mapping[str, str], key: str, where: str) -> An
         own = names.get(name, name)
         if own and renamed.setdefault(own, value) != value:
             raise CaseError(
-                f"{where}.{key}: {name} is {own} in this mechanism, which has another value; give {own} one"
+                f"{where}.{key}: {name} is {own} in this mechanism, which has another value; give {own} one value"
             )
     return section.model_copy(update={key: renamed})

@@ -1,7 +1,7 @@
-"""Refuses air of which a species is more than all: a mixing ratio above 1 mol/mol, or one that is not a number.
+"""Check of the state for mixing ratios above 1 mol/mol or not finite.
 
-Transport and mixing make no new maxima, so that the greatest mixing ratio grows by E / A at most, the emission over the
-air of a cell. The state is looked at where this bound comes near one, and each hour: an ordinary step pays nothing.
+Transport and mixing create no new maxima, so that the maximum mixing ratio grows at most by E / A, emission over air
+of a cell. The state is checked when this bound approaches one, and each hour: an ordinary step has no extra cost.
 """
 
 from math import inf, nan
@@ -17,14 +17,14 @@ from airshed.models.air.programs.context import words_for_cell
 from airshed.process.context import Source
 
 MOST: Final = 1.0 + 1e-9
-"""Greatest mixing ratio [mol/mol], with what rounding adds to it."""
+"""Maximum mixing ratio [mol/mol], with a margin for rounding."""
 
 _NEAR: Final = 0.5
 _AT_LEAST_EVERY: Final = 3600.0
 
 
 class AirCheck:
-    """Looks at the packed state of a model after its steps; all ranks call together, each for its own columns."""
+    """Check of the packed state after steps; collective, each rank checks its own columns."""
 
     def __init__(self, parts: Parts, stepper: Stepper, sources: PackedSources) -> None:
         self._parts, self._stepper, self._sources = parts, stepper, sources
@@ -32,11 +32,11 @@ class AirCheck:
         self.forget()
 
     def forget(self) -> None:
-        """Look at the state after the next step, since something else has changed it."""
+        """Check the state after the next step, after it was changed from outside."""
         self._bound, self._due = inf, -inf
 
     def after(self, begin: float, end: float) -> None:
-        """Raise NumericalError where steps from `begin` to `end` [s] made impossible air."""
+        """Raise NumericalError if the state is invalid after steps from `begin` to `end` [s]."""
         self._bound += (end - begin) * self._greatest_growth(0.5 * (begin + end))
         if self._bound <= _NEAR and end < self._due:
             return
@@ -46,7 +46,7 @@ class AirCheck:
         self._bound, self._due = most, end + _AT_LEAST_EVERY
 
     def _greatest_growth(self, seconds: float) -> float:
-        """Return the greatest E / A of any cell in the period that holds a time [1/s]."""
+        """Return the maximum E / A of all cells in the emission period of a time [1/s]."""
         period = self._sources.begin_of(seconds)
         if period != self._period:
             packed, _ = self._sources.at(seconds)
@@ -56,7 +56,7 @@ class AirCheck:
         return self._growth
 
     def _refuse(self, seconds: float) -> None:
-        """Raise NumericalError for the cell where there is most of a species; nothing where no column has any."""
+        """Raise NumericalError for the cell with the maximum mixing ratio, if the columns of this rank are invalid."""
         layout, names = self._stepper.layout, self._parts.network.names
         values = np.array([layout.unpack(self._stepper.state.q[:, :, number]) for number in range(len(names))])
         wrong = np.where(np.isfinite(values), values, inf)
@@ -69,19 +69,19 @@ class AirCheck:
         raise NumericalError(f"{names[number]} {amount} in {cell} at {seconds:g} s; {cause}")
 
     def _cause(self, name: str, cell: tuple[int, int, int], seconds: float) -> str:
-        """Return what brings most of a species into a cell, and what to do."""
+        """Return the largest source of a species in a cell, and a remedy."""
         rates = [
             (_rate_in(source, name, cell, seconds), getattr(source, "kind", "sources"))
             for source in self._parts.own_sources
         ]
         rate, kind = max(rates, default=(0.0, ""))
         if rate > 0.0:
-            return f"{kind} emit {rate:.3g} mol/s of it there: lower that, or give it to more cells"
+            return f"{kind} emit {rate:.3g} mol/s of it there: reduce the rate, or distribute it over more cells"
         return "nothing is emitted there: check initial and boundary values, rates and processes"
 
 
 def _rate_in(source: Source, name: str, cell: tuple[int, int, int], seconds: float) -> float:
-    """Return what a source brings of a species into a cell [mol/s], just before a time."""
+    """Return the emission rate of a species by a source into a cell [mol/s], just before a time."""
     level, row, column = cell
     if name not in source.species or level >= source.levels:
         return 0.0

@@ -1,4 +1,4 @@
-"""Chemistry of the cells of a packed state alone, by a Rosenbrock method with its own steps in every cell."""
+"""Chemistry of the cells of a packed state by a Rosenbrock method with adaptive steps in each cell."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -30,23 +30,22 @@ from airshed.models.air.rates import rate_environment
 from airshed.parallel.balance import Columns, LoadBalancer
 
 LONGEST_FIRST: Final = 0.25
-"""Longest first step of a cell as a share of the interval, in a stage that follows emission and transport: these have
-disturbed it, so that it is not to be stepped over in one go, as the cell's last steps suggest; see
-docs/explanation/chemistry-performance.md."""
+"""Maximum first step of a cell as a fraction of the interval, in a stage after emission and transport. Both perturb
+the cell, so that the step size of the previous stage is too long; see docs/explanation/chemistry-performance.md."""
 
 _FIRST_RETRY: Final = 1e-6
-"""The same where a cell has failed."""
+"""Maximum first step of a cell after a failure, as a fraction of the interval."""
 
 _MORE_STEPS: Final = 10
-"""By how much more steps a cell that has failed may take."""
+"""Factor on the maximum number of steps of a cell after a failure."""
 
 
 @dataclass
 class Air:
-    """What cells of the packed state need to know of their air.
+    """Air of the cells of the packed state.
 
     temperature [K], water [mol/mol] and density [molecules cm-3]: [lat][block][level][W]
-    parameters  what the mechanism leaves open [molecules, cm3, s]: [lat][block][parameter][level][W]
+    parameters  open parameters of the mechanism [molecules, cm3, s]: [lat][block][parameter][level][W]
     sun         secant of the zenith angle and light factor of each column: [lat][block][2][W]
     """
 
@@ -59,11 +58,11 @@ class Air:
 
 @dataclass
 class CellCounts:
-    """What became of cells since the start of a run; each stage of chemistry counts each cell.
+    """Counts of cells and their steps since the start of a run; each stage of chemistry counts each cell.
 
     integrated  cells;  accepted, rejected  their steps
-    retried     cells that failed and were tried again: a run ends at one that fails again
-    clipped     cells in which some species came out negative and was set to zero
+    retried     cells that were repeated after a failure; a second failure ends the run
+    clipped     cells in which a negative species was set to zero
     """
 
     integrated: int = 0
@@ -73,7 +72,7 @@ class CellCounts:
     clipped: int = 0
 
     def add(self, steps: CellSteps) -> None:
-        """Count the steps of a call."""
+        """Add the counts of a call."""
         self.accepted += int(steps.accepted.sum())
         self.rejected += int(steps.rejected.sum())
 
@@ -85,23 +84,23 @@ class CellCounts:
         cells = max(self.integrated, 1)
         return (
             f"{self.accepted / cells:.2f} steps of a cell in a stage, {self.rejected / cells:.2f} rejected; of "
-            f"{self.integrated} cells in stages {self.retried} tried again, {self.clipped} clipped, none failed"
+            f"{self.integrated} cells in stages {self.retried} repeated, {self.clipped} clipped, none failed"
         )
 
 
 class CellChemistry:
-    """Advances all cells of the packed state by their chemistry.
+    """Solver of the chemistry of all cells of the packed state.
 
-    network   the mechanism as the case has it
-    followed  how many species the solver's mechanism has behind those: they count atoms that reactions make or lose
-    place_of  (row, column, level) -> words for a cell, to be used in messages
-    limits    for each stage of chemistry in a step, the longest first step as a share of its interval
-    first     [s] step to be tried first in each cell, for each stage: (stage, pack, width); 0 where none is known:
-              then the solver guesses a short one, since error estimates mean little over steps far from balance
-    counts    what became of cells so far
-    wall      [s] that all this has taken
-    balance   lets other ranks integrate some cells; None where no rank is to do that
-    record    where accepted steps go, of what is repeated on this rank; None for nowhere
+    network   mechanism of the case
+    followed  number of additional species of the solver, which count atoms that reactions do not conserve
+    place_of  (row, column, level) -> text for a cell in messages
+    limits    maximum first step of each stage of chemistry in a step, as a fraction of its interval
+    first     [s] first step of each cell, for each stage: (stage, pack, width); 0 if unknown: the solver then takes a
+              short one, since error estimates are unreliable for long steps far from equilibrium
+    counts    counts of cells since the start
+    wall      [s] wall time of chemistry
+    balance   load balance, which lets other ranks integrate some cells; None without
+    record    destination of the accepted steps; None to discard them
     """
 
     record: AcceptedSteps | None = None
@@ -131,11 +130,11 @@ class CellChemistry:
     def advance(
         self, q: AnyArray, result: AnyArray, clipped: AnyArray, air: Air, begin: float, end: float, *, slot: int
     ) -> None:
-        """Integrate mixing ratios q from `begin` to `end` [s], under the air of the middle, into `result`.
+        """Integrate mixing ratios q from `begin` to `end` [s] into `result`, with the air at the middle.
 
-        slot: number of the stage among those of chemistry.
-        Cells that fail are tried again with smaller and with more steps. Raises ChemistryFailure for one that fails
-        again.
+        slot: index among the stages of chemistry.
+        Cells that fail are repeated with smaller steps and a higher limit on their number. Raises ChemistryFailure if
+        a cell fails again.
         """
         began, seconds = time.perf_counter(), end - begin
         waited = self._waited()
@@ -158,7 +157,7 @@ class CellChemistry:
         return 0.0 if self.balance is None else self.balance.wait
 
     def _columns(self, q: AnyArray, result: AnyArray, clipped: AnyArray) -> Columns:
-        """All that the solver reads and writes, by columns of packs; their work are the steps of cells."""
+        """Return the inputs and outputs of the solver by columns of packs; their work is the number of steps."""
         count, width = self.layout.rows * self.layout.blocks, self.layout.width
         steps = {name: each.reshape(count, self.levels, width) for name, each in vars(self.steps).items()}
         packed = {"q": q, "inputs": self._inputs, "result": result, "clipped": clipped, "extra": self.extra}
@@ -180,13 +179,13 @@ class CellChemistry:
         made["work"][...] = (made["accepted"] + made["rejected"]).sum(axis=(1, 2))
 
     def _count(self, clipped: AnyArray) -> None:
-        """Count the cells; what stands in lanes that are not in use counts for nothing."""
+        """Count the cells, without padding lanes."""
         negative = (clipped.reshape(-1, self._species, self.levels * self.layout.width) > 0.0).any(axis=1)
         self.counts.clipped += int(np.count_nonzero(negative.reshape(self._in_use.shape) & self._in_use))
         self.counts.integrated += int(np.count_nonzero(self._in_use))
 
     def alike(self, threads: int) -> "CellChemistry":
-        """Return chemistry of the same cells with a solver and memory of its own."""
+        """Return chemistry of the same cells with a separate solver and separate memory."""
         solver = self.solver.kernel.solver(self.solver.method, self.solver.tolerances, threads=threads)
         return CellChemistry(solver, self.network, self.layout, self.levels, self._place_of, self.limits)
 
@@ -252,18 +251,18 @@ class CellChemistry:
                 },
             },
         )  # fmt: skip
-        whose = f"{cell} and of {others} more" if others else cell
+        whose = f"{cell} and of {others} more cells" if others else cell
         return ChemistryFailure(self.network, conditions, whose, times, density * after, remedy="shorten time.step")
 
 
 @dataclass(frozen=True)
-class Integrated:
-    """What an integration of all cells from `begin` to `end` [s] took.
+class CellIntegration:
+    """Record of an integration of all cells from `begin` to `end` [s].
 
-    slot      number of the stage among those of chemistry
-    first     (pack, width) [s] step to be tried first in each cell, 0 where none was known
-    accepted  (pack, width) how many steps counted
-    lengths   the steps that counted, without the states between them; None where they are not recorded
+    slot      index among the stages of chemistry
+    first     (pack, width) [s] first step of each cell, 0 if unknown
+    accepted  (pack, width) number of accepted steps
+    lengths   accepted steps without the states between them; None if they are not recorded
     """
 
     begin: float
@@ -275,11 +274,11 @@ class Integrated:
 
 
 def integrate_again(
-    chemistry: CellChemistry, done: Integrated, air: Air, q: AnyArray, result: AnyArray, clipped: AnyArray
+    chemistry: CellChemistry, done: CellIntegration, air: Air, q: AnyArray, result: AnyArray, clipped: AnyArray
 ) -> AcceptedSteps:
-    """Integrate mixing ratios q once more into `result`; return the steps that counted.
+    """Repeat an integration of mixing ratios q into `result`, and return its accepted steps.
 
-    Raises NumericalError where others come out than the first time.
+    Raises NumericalError if the steps differ from the recorded ones.
     """
     species = len(chemistry.solver.kernel.network.species)
     record = AcceptedSteps.for_counts(done.accepted, species, chemistry.solver.kernel.dtype)
@@ -290,10 +289,10 @@ def integrate_again(
     finally:
         chemistry.counts, chemistry.record = counts, None
     if not np.array_equal(chemistry.steps.accepted, done.accepted):
-        raise NumericalError("chemistry takes other steps the second time: there is no adjoint of the first ones")
+        raise NumericalError("the repeated chemistry takes different steps than the recorded run: it has no adjoint")
     return record
 
 
 def without_states(steps: AcceptedSteps) -> AcceptedSteps:
-    """Return the times and lengths of steps alone."""
+    """Return only the times and lengths of steps."""
     return replace(steps, y=steps.y[:, :0], clipped=steps.clipped[:, :0])

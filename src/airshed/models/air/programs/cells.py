@@ -1,4 +1,4 @@
-"""Runner of stages of chemistry: a Rosenbrock method with its own steps in each cell."""
+"""Runner of stages of chemistry: a Rosenbrock method with adaptive steps in each cell."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from airshed.models.air.programs.cell_chemistry import (
     Air,
     CellChemistry,
     CellCounts,
-    Integrated,
+    CellIntegration,
     integrate_again,
     without_states,
 )
@@ -46,11 +46,11 @@ class CellsRunner(StageRunner):
         self._total = context.parts.subdomain.total
         self._in_use = used_lanes(stepper.layout)
         in_double = replace(stepper.layout, dtype=np.float64)
-        self.density_factor = in_double.pack(number_per_mole(context.parts.grid))  # [molecules cm-3] by mole
+        self.density_factor = in_double.pack(number_per_mole(context.parts.grid))  # [molecules cm-3 mol-1]
         self._earlier_counts = CellCounts().to_array()
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
-        """Advance the chemistry of a stage under the weather of its middle."""
+        """Advance the chemistry of a stage with the weather at its middle."""
         # weather
         ((begin, end),) = given
         chemistry, state, slot = self.chemistry, self._context.stepper.state, self._slots.index(number)
@@ -60,16 +60,16 @@ class CellsRunner(StageRunner):
         # integration, and its record
         first = chemistry.first[slot].copy() if self.recording else chemistry.first[slot]
         chemistry.advance(state.q, state.q_other, state.tendency, air, begin, end, slot=slot)
-        done = Integrated(begin, end, slot, first, chemistry.steps.accepted)
+        done = CellIntegration(begin, end, slot, first, chemistry.steps.accepted)
         record = self._record(weather, air, done) if self.recording else CellsRecord(weather, done)
 
-        # the result lies in the other array
+        # the result is in the other array
         self._add_to_budget()
         state.q, state.q_other = state.q_other, state.q
         return [record]
 
     def _add_to_budget(self) -> None:
-        """Add the changes by reactions, clipping and unbalanced reactions; the result lies in `q_other`."""
+        """Add the changes by reactions, clipping and unbalanced reactions; the result is in `q_other`."""
         chemistry, state = self.chemistry, self._context.stepper.state
         amounts = state.air * self._in_use
         atoms = chemistry.extra.reshape(*amounts.shape[:3], chemistry.extra.shape[1], amounts.shape[3])
@@ -78,8 +78,8 @@ class CellsRunner(StageRunner):
         before, after, clipped, atoms_made = np.split(sums, np.cumsum([self._species] * 3))
         self._context.budget.add_chemistry(after - before - clipped, clipped, atoms_made[0::2] - atoms_made[1::2])
 
-    def _record(self, weather: CellWeather, air: Air, done: Integrated) -> CellsRecord:
-        """Return a record that later steps do not change; called before the result replaces the mixing ratios."""
+    def _record(self, weather: CellWeather, air: Air, done: CellIntegration) -> CellsRecord:
+        """Return a record that later steps do not modify; called before the result replaces the mixing ratios."""
         done = replace(done, accepted=done.accepted.copy())
         if self.lengths:
             state = self._context.stepper.state
@@ -95,7 +95,7 @@ class CellsRunner(StageRunner):
         return CellWeather(pair("temperature"), pair("water"), pair("parameters"), weight, sun)
 
     def restart(self) -> None:
-        """Discard the stored first steps, which belong to another state."""
+        """Discard the stored first steps, which belong to a different state."""
         self.chemistry.first[...] = 0.0
 
     def save(self) -> Snapshot:

@@ -50,11 +50,11 @@ class AirContext:
 
     @property
     def emitted(self) -> list[int]:
-        """The numbers of the species that are emitted."""
+        """The indices of emitted species."""
         return [self.parts.network.index(name) for name in self.sources.species]
 
     def longest_useful_step(self, seconds: float, until: float) -> float:
-        """Return `time.maximum_step` [s], or without sources, losses, updates and reactions an hour at most."""
+        """Return `time.maximum_step` [s], or an hour at most without sources, losses, updates and reactions."""
         parts = self.parts
         acts = bool(parts.network.reactions or parts.processes.terms or parts.updates)
         return self.parts.case.time.maximum_step.value if acts else min(until - seconds, SECONDS_PER_HOUR)
@@ -77,9 +77,9 @@ class AirContext:
 
 
 class StageRunner:
-    """Base class of the runners of one kernel; the defaults are those of a stage without history and step limit.
+    """Base class of the runners of one kernel; the defaults are for a stage without history and step limit.
 
-    batch      greatest number of steps that :meth:`run` advances in one call
+    batch      maximum number of steps that :meth:`run` advances in one call
     recording  whether :meth:`run` returns records that can be repeated
     stepper    runs the compiled code of a formula; None for cells
     """
@@ -93,7 +93,7 @@ class StageRunner:
         raise NotImplementedError
 
     def longest_step(self, seconds: float, until: float) -> float:
-        """Return the longest step [s] from a time; raise NumericalError for a given one that is not stable."""
+        """Return the longest step [s] from a time; raise NumericalError if that of the case is not stable."""
         return inf
 
     def restart(self) -> None:
@@ -105,11 +105,11 @@ class StageRunner:
             self.stepper.set_boundary(profile, top)
 
     def save(self) -> Snapshot:
-        """Return the state for :meth:`restore`, in addition to that of the model; all ranks together."""
+        """Return the state for :meth:`restore`, in addition to that of the model; collective."""
         return Snapshot({}, {}, {})
 
     def restore(self, stored: Saved, held: Box) -> None:
-        """Restore a state that any number of ranks saved; all ranks together."""
+        """Restore a state that any number of ranks saved; collective."""
 
     def wall(self) -> dict[str, float]:
         """Return the wall time of parts of all steps so far [s], except those that steppers measure."""
@@ -120,20 +120,20 @@ class StageRunner:
         return []
 
     def close(self) -> None:
-        """End threads and communicators that the runner owns."""
+        """Stop the threads and free the communicators that the runner owns."""
 
 
 _CUBIC_CENTIMETRES = 1e6
 
 LARGEST_BATCH = 8
-"""Steps in the longest batch: what comes once for all of them is then an eighth of that for each."""
+"""Maximum number of steps in a batch, which reduces the cost per batch to an eighth per step."""
 
 _SUMS = 2**21
-"""Bytes of what blocks add to budgets in the steps of a batch."""
+"""Maximum size [B] of the budget contributions of blocks in a batch."""
 
 
 def step_constants(parts: Parts, emitted: Sequence[str]) -> StepConstants:
-    """Return what stays the same from step to step, of the columns held here.
+    """Return the inputs of steps that do not change in a run, for the columns of this rank.
 
     emitted  names of the species of all sources, in their order
     """
@@ -149,7 +149,7 @@ def step_constants(parts: Parts, emitted: Sequence[str]) -> StepConstants:
 
 
 def make_halo(parts: Parts, layout: Layout) -> Halo | None:
-    """Return what exchanges the edges of the columns held here with the ranks beside them; None for a run without."""
+    """Return the halo exchange of this rank with its neighbours; None for a single rank."""
     subdomain = parts.subdomain
     if not isinstance(subdomain.ranks, MpiRanks):
         return None
@@ -158,9 +158,9 @@ def make_halo(parts: Parts, layout: Layout) -> Halo | None:
 
 
 def batch_size(parts: Parts, kernel: StepKernel) -> int:
-    """Return how many steps are to be made between two looks at what else there is to do; the same on all ranks.
+    """Return the number of steps in a batch, the same on all ranks.
 
-    So many that what blocks add to budgets in them fits the caches.
+    The budget contributions of blocks in a batch must fit the caches.
     """
     shape, tiles = kernel.shape, parts.subdomain.decomposition.tiles()
     blocks = max((tile.rows[1] - tile.rows[0]) * (tile.blocks[1] - tile.blocks[0]) for tile in tiles)
@@ -171,9 +171,9 @@ def batch_size(parts: Parts, kernel: StepKernel) -> int:
 def make_chemistry(
     parts: Parts, layout: Layout, families: tuple[str, ...], program: Program, *, threads: int
 ) -> CellChemistry | None:
-    """Return the chemistry of the columns held here by a Rosenbrock method; None where nothing reacts.
+    """Return the chemistry of the columns of this rank by a Rosenbrock method; None without reactions.
 
-    families  elements whose atoms are counted where reactions make or lose them
+    families  elements whose atoms are counted where reactions do not conserve them
     """
     chosen, network = parts.case.chemistry, parts.network
     if not network.reactions:
@@ -188,7 +188,7 @@ def make_chemistry(
 
 
 def _first_limits(program: Program) -> list[float]:
-    """Return the limits of first steps: cells that continue what chemistry wrote, in the step before, have none."""
+    """Return the limits of first steps; stages that continue chemistry of the previous step have none."""
     continued = (program.writer_of(number).key == "+".join(CELLS) for number in program.cells)
     return [np.inf if each else LONGEST_FIRST for each in continued]
 
@@ -201,7 +201,7 @@ def _make_balance(parts: Parts) -> LoadBalancer | None:
 
 
 def words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:
-    """Return where a cell is, for messages."""
+    """Return the location of a cell, for messages."""
     return (
         f"the cell at lon {grid.lon[row, column]:.6g}, lat {grid.lat[row, column]:.6g}, level {level} "
         f"({grid.layer_faces[level]:g} to {grid.layer_faces[level + 1]:g} m)"
@@ -209,9 +209,9 @@ def words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:
 
 
 def number_per_mole(grid: Grid) -> Array:
-    """Return the number density of air for each mole of it in a cell [molecules cm-3 mol-1], (level, lat, lon).
+    """Return the number density per mole of air in a cell [molecules cm-3 mol-1], (level, lat, lon).
 
-    (level, lat, 1) where all cells of a row have one volume.
+    The shape is (level, lat, 1) if all cells of a row have the same volume.
     """
     volume = grid.cell_volume
     return np.asarray(AVOGADRO / _CUBIC_CENTIMETRES / (volume[:, :, :1] if volume.strides[2] == 0 else volume))

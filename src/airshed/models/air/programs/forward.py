@@ -44,7 +44,7 @@ _FORMULAS: Final[dict[Kernel, str]] = {
 
 
 class PackedValues:
-    """Packed state and budget as values of a program; satisfies :class:`airshed.program.execute.Values`."""
+    """Packed state and budget as values of a program; implements :class:`airshed.program.execute.Values`."""
 
     def __init__(self, context: AirContext) -> None:
         self._context, self._used = context, used_lanes(context.stepper.layout)
@@ -61,7 +61,7 @@ class PackedValues:
         self._context.budget.put(budget)
 
     def add_up(self, coefficients: Sequence[float], values: Sequence[Any]) -> SumRecord:
-        """Add up amounts, air and budgets; mixing ratios below zero become zero, which counts as clipped."""
+        """Sum amounts, air and budgets; negative mixing ratios become zero, and are counted as clipped."""
         context, state = self._context, self._context.stepper.state
         add_amounts(state, coefficients, [(q, air) for q, air, _ in values])
         added = np.maximum(-state.q, 0.0)
@@ -99,11 +99,11 @@ class ForwardExecutor:
         self._on_step: OnStep | None = None
 
     def longest_step(self, seconds: float, until: float) -> float:
-        """Return the longest step [s] from a time; raise NumericalError for a given one that is not stable."""
+        """Return the longest step [s] from a time; raise NumericalError if that of the case is not stable."""
         return min(each.longest_step(seconds, until) for each in self.runners.values())
 
     def advance(self, begin: float, ends: Sequence[float]) -> Iterator[float]:
-        """Make steps that end at rising times [s], in one interval of the forcing; yield each end after its step."""
+        """Advance by steps that end at increasing times [s] in one interval of the forcing; yield each end."""
         for first in range(0, len(ends), self.batch):
             batch = ends[first : first + self.batch]
             steps = list(pairwise([begin, *batch]))
@@ -124,12 +124,12 @@ class ForwardExecutor:
     def on_step(self, callback: OnStep | None, *, lengths: bool = False) -> None:
         """Set the callback that receives the record of each step; None removes it.
 
-        lengths  whether records hold the lengths of the steps of chemistry in each cell, where it has its own
+        lengths  whether records contain the step lengths of cell chemistry
         """
         if callback is not None and self.updates is not None:
             raise CaseError(
                 "a case whose processes have updates cannot be recorded: it has no adjoint, tangent or gradient; leave "
-                "these processes out"
+                "out these processes"
             )
         self._on_step = callback
         for each in self.runners.values():
@@ -148,7 +148,7 @@ class ForwardExecutor:
             each.restart()
 
     def save(self) -> Snapshot:
-        """Return the state for :meth:`restore`; all ranks together."""
+        """Return the state for :meth:`restore`; collective."""
         tiled: dict[str, AnyArray] = {}
         whole: dict[str, AnyArray] = {}
         metadata: dict[str, Any] = {}
@@ -160,13 +160,13 @@ class ForwardExecutor:
         return Snapshot(tiled, whole, metadata)
 
     def restore(self, stored: Saved, held: Box) -> None:
-        """Restore a state that any number of ranks saved; all ranks together."""
+        """Restore a state that any number of ranks saved; collective."""
         for each in self.runners.values():
             each.restore(stored, held)
 
     @property
     def cells(self) -> CellsRunner | None:
-        """The runner of chemistry in stages of its own; None without one."""
+        """The runner of separate stages of chemistry; None without one."""
         return next((each for each in self.runners.values() if isinstance(each, CellsRunner)), None)
 
     @property
@@ -245,7 +245,7 @@ def make_executor(
 
 
 def directions_of(program: Program) -> Directions:
-    """Return the directions of transport of the main stepper: horizontal if columns are stages of their own."""
+    """Return the directions of transport of the main stepper: horizontal if columns are separate stages."""
     return "horizontal" if any(stage.kernel == COLUMN for stage in program.stages) else "all"
 
 

@@ -1,8 +1,8 @@
 """Programs on two groups of ranks: chemistry ranks hold all species of a tile, transport ranks some of all tiles.
 
-Both walk the same program, each the stages of its placement. Results have the same bits as without groups. The
-transport of a species, or of one of its levels if levels are split, does not depend on the others; sums of budgets are
-exact.
+Both walk the same program, each the stages of its placement. Results are bitwise identical to those without groups:
+the transport of a species, or of a level if levels are separate, is independent of other species, and sums of budgets
+are exact.
 """
 
 import time
@@ -62,7 +62,7 @@ class GatheredFields:
 
 
 class GatheredForcing(Forcing):
-    """Forcing whose gathered fields cover the whole area; the others cover a tile, and are not read."""
+    """Forcing whose gathered fields cover the whole area; other fields cover a tile, and are not read."""
 
     def __init__(self, gathering: Allgather, wanted: GatheredFields, *forcing: Any, **options: Any) -> None:
         self._gathering, self._wanted = gathering, wanted
@@ -70,7 +70,7 @@ class GatheredForcing(Forcing):
         super().__init__(*forcing, **options)
 
     def _complete(self, make: Callable[[], Interval]) -> Interval:
-        """Return an interval with the gathered fields; an instant of the interval before is not sent again."""
+        """Return an interval with the gathered fields; an instant of the previous interval is not sent again."""
         # this rank's tile
         part = _on_all(self._gathering, make)
         ends = {end.seconds: end for end in (part.start, part.end)}
@@ -95,7 +95,7 @@ class GatheredForcing(Forcing):
 class GatheredSources(PackedSources):
     """Emission whose packed rates cover the whole area.
 
-    emitted  numbers of the wanted species among those of the sources
+    emitted  indices of the transported species among those of the sources
     """
 
     def __init__(self, gathering: Allgather, emitted: list[int], *sources: Any) -> None:
@@ -129,7 +129,7 @@ def transport_remotely(executor: ForwardExecutor, context: AirContext, meteorolo
 
 
 def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
-    """Return the communication of this rank with the other group; all ranks of both groups call this together.
+    """Return the communication of this rank with the other group; collective over both groups.
 
     layout  of any part of the area
     """
@@ -148,7 +148,7 @@ class RedistributionRunner(StageRunner):
     """Runner that moves a value, with its budget, between the groups.
 
     contexts        contexts of the placements of this rank
-    first           on chemistry ranks the number of the stage with which the transport ranks begin a step
+    first           on chemistry ranks the index of the stage with which the transport ranks begin a step
     transport_rank  the transport rank of a process that is in both groups
     """
 
@@ -174,7 +174,7 @@ class RedistributionRunner(StageRunner):
         return []
 
     def longest_step(self, seconds: float, until: float) -> float:
-        """Return the step [s] of the case, or the longest one, as for a stage of transport."""
+        """Return the step [s] of the case, or the maximum one, as for a stage of transport."""
         return next(iter(self._contexts.values())).longest_split_step(seconds, until)
 
     def wall(self) -> dict[str, float]:
@@ -196,7 +196,7 @@ class RedistributionRunner(StageRunner):
         return [Table("Two groups", ("stage", "predicted [s]", "measured [s]"), rows, note)]
 
     def close(self) -> None:
-        """End the transport ranks."""
+        """Stop the transport ranks."""
         self._exchange.send_step()
         self._exchange.close()
         if self._transport_rank is not None:
@@ -234,7 +234,7 @@ class TransportRank:
 
     Each rank computes forcing and emission of one tile; an all-gather distributes them.
 
-    exchange  None to make one
+    exchange  None to create one
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class TransportRank:
             walk_forwards(self.program, runners, self.values, given)
 
     def close(self) -> None:
-        """End the threads, the own exchange, and the input."""
+        """Stop the threads, and close the exchange and the input."""
         self.context.stepper.close()
         self.context.parts.meteorology.close()
         if self._own_exchange:

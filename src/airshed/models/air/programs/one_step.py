@@ -2,9 +2,9 @@
 
 The runner applies the formula of ``program.weights`` by the compiled step of a mechanism without reactions, in as many
 pieces as the Courant number requires. Species are independent; without vertical transport, levels are too. The same
-fluxes advance the air, so that a uniform mixing ratio stays uniform. If vertical transport is a stage of its own, the
-air differs from the given one by the divergence of the fluxes until both stages have run. It then differs by round-off,
-since the formula is exact for fluxes that are linear in time.
+fluxes advance the air, so that a uniform mixing ratio stays uniform. If vertical transport is a separate stage, the air
+content differs from the input by the divergence of the fluxes until both stages have run. The remaining difference is
+round-off, since the formula is exact for fluxes that are linear in time.
 
 A formula of second order cannot be positive for steps of every length (Bolley & Crouzeix 1978): the second application
 may remove more than the content of a layer that mixes or loses fast. If clipping then adds more than
@@ -33,7 +33,7 @@ from airshed.program.stage import Stage
 from airshed.program.weights import GAMMA, StageWeights, one_step_weights
 
 MOST_CLIPPED: Final = 1e-5
-"""Largest share of a species that clipping may add in the second application; beyond it, that is repeated."""
+"""Maximum fraction of a species that clipping may add in the second application before it is repeated."""
 
 
 def without_reactions(network: ReactionNetwork, species: slice = slice(None)) -> ReactionNetwork:
@@ -70,7 +70,7 @@ class OneStepRunner(StageRunner):
         self._dark = stepper.layout.zeros(2)
 
     def longest_step(self, seconds: float, until: float) -> float:
-        """Return the step [s] of the case, or the longest one."""
+        """Return the step [s] of the case, or the maximum one."""
         return self.context.longest_split_step(seconds, until)
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
@@ -85,7 +85,7 @@ class OneStepRunner(StageRunner):
         return [MoveRecord(tuple(steps))]
 
     def add_to_budget(self, weights: StageWeights, sums: Array, emission: Array) -> None:
-        """Add an application of the formula: its sums, and what was emitted [mol/s] (species,)."""
+        """Add an application of the formula: its sums, and the emission [mol/s] (species,)."""
         budget = self.context.budget
         by_species = sums if sums.ndim == 2 else sums.sum(axis=2)
         terms = dict(zip(self.stepper.kernel.terms, by_species, strict=True)) | {"emitted": emission}
@@ -106,7 +106,7 @@ class OneStepRunner(StageRunner):
         return emission
 
     def _outflow_rate(self, seconds: float) -> float:
-        """Return the largest sum of outflow over air content of any cell of the whole area [1/s]."""
+        """Return the maximum ratio of outflow to air content of all cells [1/s]."""
         directions: dict[tuple[bool, bool], Directions] = {(True, False): "horizontal", (False, True): "vertical"}
         along = directions.get((self._shape.horizontal, self._shape.vertical), "all")
         return self._forcing.outflow_rate(seconds, along)

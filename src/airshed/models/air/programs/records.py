@@ -8,13 +8,13 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.step.arguments import Pair, StepForcing
-from airshed.models.air.programs.cell_chemistry import Air, Integrated
+from airshed.models.air.programs.cell_chemistry import Air, CellIntegration
 from airshed.program.stage import Program
 
 
 @dataclass(frozen=True)
 class FormulaStep:
-    """One application of a formula by the compiled step, from `begin` to `end` [s].
+    """Application of a formula by the compiled step, from `begin` to `end` [s].
 
     emission  periods of the sources by their beginnings [s], with the weight of each in the emission of the step
     """
@@ -65,15 +65,15 @@ class MoveRecord:
 
 @dataclass(frozen=True)
 class CellsRecord:
-    """Record of a stage of chemistry: the weather at its middle, and the steps of its cells."""
+    """Record of a stage of chemistry: weather at its middle, and steps of its cells."""
 
     weather: CellWeather
-    integrated: Integrated
+    integrated: CellIntegration
 
 
 @dataclass(frozen=True)
 class UpdatesRecord:
-    """A stage of updates, which cannot be repeated."""
+    """Record of a stage of updates, which cannot be repeated."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class StepRecord:
 
     @property
     def formula_steps(self) -> tuple[FormulaStep, ...]:
-        """All applications of formulas, in their order."""
+        """Return all applications of formulas, in their order."""
         return tuple(step for stage in self.stages if isinstance(stage, MoveRecord) for step in stage.steps)
 
     def with_forcing(self, make: Callable[[FormulaStep], StepForcing]) -> "StepRecord":

@@ -45,7 +45,7 @@ class ReferenceChemistry:
     tableau, tolerances
         Coefficients and tolerances of the method.
     limits
-        Largest first step in each stage of cells, as a share of the span of the stage.
+        Maximum first step in each stage of cells, as a fraction of the span of the stage.
     """
 
     network: ReactionNetwork
@@ -94,7 +94,7 @@ class ReferenceExecutor:
 
 
 def reference_of(model: "AirModel") -> ReferenceExecutor:
-    """Return the reference executor of a model in its present state."""
+    """Return the reference executor of a model in its current state."""
     network, constants, operators = model.network, model.constants, model.parts.processes.operators
     numbers = {each.key: np.array(each.values) for each in members(operators) if each.shape is None}
     assert constants.thickness is not None
@@ -177,7 +177,7 @@ class _FormulaRunner:
 
     def _column(self, column: ColumnForcing | None) -> Column:
         shape = self._executor.state.air.shape
-        if column is None:  # horizontal transport: nothing acts along columns
+        if column is None:  # horizontal transport without columns
             zeros, ground = np.zeros(shape), np.zeros(shape[1:])
             return Column(zeros, zeros, np.zeros((0, 1, *shape[1:])), ground + 1.0, ground)
         unpack, weight = self._layout.unpack, column.weight
@@ -220,7 +220,7 @@ class _CellsRunner:
             y[:species] = q[:, *cell] * density[cell]
             *_, last = integrate(equation, method.tableau, y, 0.0, seconds, control)
             if last.time < seconds:
-                raise NumericalError(f"the reference of the cell {cell} goes no further than {last.time:g} s")
+                raise NumericalError(f"the reference solution of cell {cell} stopped at {last.time:g} s")
             q[:, *cell] = last.y[:species] / density[cell]
         self._executor.state = replace(state, q=q)
         return given
@@ -235,7 +235,7 @@ class _CellsRunner:
         return np.broadcast_to(rates(network, environment), (len(network.reactions), *density.shape))
 
     def _first(self, given: CellsRecord) -> Array:
-        """Return the first steps to try [s], (level, lat, lon)."""
+        """Return the first steps [s], (level, lat, lon)."""
         levels, layout = self._executor.state.air.shape[0], self._layout
         return layout.unpack(given.integrated.first.reshape(layout.rows, layout.blocks, levels, layout.width))
 

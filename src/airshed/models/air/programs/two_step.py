@@ -44,7 +44,7 @@ class TwoStepRunner(StageRunner):
         self._euler_steps = 0  # number of further Euler steps
 
     def longest_step(self, seconds: float, until: float) -> float:
-        """Return the step [s] of the case, or the longest one for its Courant number and `time.maximum_step`."""
+        """Return the step [s] of the case, or the maximum one for its Courant number and `time.maximum_step`."""
         time = self._context.parts.case.time
         rate = self._context.forcing.outflow_rate(seconds)
         if time.step == "auto":
@@ -99,9 +99,8 @@ class TwoStepRunner(StageRunner):
     def _first_emission(self, begin: float, step: float) -> tuple[AnyArray, Array] | None:
         """Return the emission of the next step [s] if it is the first after a change of the emission; else None.
 
-        It is now + weight (now - before), packed and as sums by species [mol/s], so that the formula adds what is
-        emitted in the step. If much of it is negative, as when a source ends, the formula restarts. All ranks call
-        this together.
+        It is now + weight (now - before), packed and as sums by species [mol/s], so that the formula adds the emission
+        of the step. If much of it is negative, as when a source ends, the formula restarts. Collective.
         """
         sources, layout = self._context.sources, self.stepper.layout
         if self._previous is None or not sources.changes_at(begin):
@@ -115,7 +114,7 @@ class TwoStepRunner(StageRunner):
         emission *= weight
         emission += now
 
-        # the greatest negative share of the emission before
+        # maximum ratio of negative emission to the emission before
         negative = np.minimum(layout.unpack(emission), 0.0).sum(axis=1)
         lost = -self._context.parts.subdomain.total_over_columns(negative)
         share = np.divide(lost, totals_before, out=np.zeros_like(totals_before), where=totals_before > 0.0)
@@ -133,11 +132,11 @@ class TwoStepRunner(StageRunner):
         return (now, 1.0 + weight), (sources.begin_of(nextafter(begin, -inf)), -weight)
 
     def _restarts(self, step: float) -> bool:
-        """Return whether a step [s] restarts the formula: after a jump, or since it is much longer than the last."""
+        """Return True if a step [s] restarts the formula: after a jump, or if it is much longer than the last."""
         return self._euler_steps > 0 or (self._previous is not None and step > GROWTH * self._previous)
 
     def restart(self) -> None:
-        """Restart the formula; with its history, a jump would act half a step late."""
+        """Restart the formula; with its history, a jump would take effect half a step late."""
         self._euler_steps = max(self._euler_steps, 1)
 
     def _columns(self, ends: Sequence[float], emissions: Sequence[AnyArray]) -> list[ColumnForcing]:
@@ -158,6 +157,6 @@ class TwoStepRunner(StageRunner):
         return Snapshot({}, {}, {"previous_step": self._previous, "euler_steps": self._euler_steps})
 
     def restore(self, stored: Saved, held: Box) -> None:
-        """Restore the length of the last step and the number of Euler steps; a state of other formulas has none."""
+        """Restore the length of the last step and the number of Euler steps, if the saved state has them."""
         self._previous = stored.metadata.get("previous_step")
         self._euler_steps = stored.metadata.get("euler_steps", 0)

@@ -1,4 +1,4 @@
-"""Runner of the stage of updates: formulas of processes that change species and own fields in each cell."""
+"""Runner of the stage of updates: formulas of processes that change species and process fields in each cell."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,16 +20,16 @@ from airshed.runtime.model import Saved, Snapshot
 UPDATES = "updates of cells"
 
 _FIELD = "own."
-"""Start of the names of own fields in restarts."""
+"""Prefix of the names of process fields in restarts."""
 
 
 class UpdatesRunner(StageRunner):
-    """Runner that changes species and own fields by the updates of processes, and adds the changes to the budget.
+    """Runner that applies the updates of processes to species and process fields, and adds them to the budget.
 
-    fields  own fields that the air does not transport, packed [lat][block][level][W]
+    fields  process fields that are not transported, packed [lat][block][level][W]
 
     If a formula of the program has a history, the older amounts change by as much as the newest ones. The weights of
-    the formula add up to one, so that it does not alter this change.
+    the formula add up to one, so that it conserves this change.
     """
 
     def __init__(self, context: AirContext, *, threads: int) -> None:
@@ -55,14 +55,14 @@ class UpdatesRunner(StageRunner):
         self._cells = layout.rows, layout.blocks, levels, layout.width
 
     def run(self, number: int, stage: Stage, given: Sequence[Span]) -> list[StageRecord]:
-        """Apply the updates of all processes, one after the other, under the weather at the middle of the stage."""
+        """Apply the updates of all processes in sequence, with the weather at the middle of the stage."""
         ((begin, end),) = given
         for update, formulas in self._updates:
             self._apply(update, formulas, begin, end, all_levels=stage.changes_history)
         return [UpdatesRecord()]
 
     def _inputs(self, update: CellUpdate, begin: float, end: float) -> dict[str, Any]:
-        """Return the inputs of formulas except species and own fields."""
+        """Return the inputs of formulas except species and process fields."""
         # constants and numbers
         context, middle = self._context, 0.5 * (begin + end)
         interval = context.forcing.interval(context.forcing.index_at(middle))
@@ -85,7 +85,7 @@ class UpdatesRunner(StageRunner):
         return found
 
     def _on_cells(self, value: AnyArray) -> AnyArray:
-        """Return values of cells, or of columns for each of their cells."""
+        """Return values of cells; values of columns are repeated for each of their cells."""
         return value if value.ndim == len(self._cells) else np.broadcast_to(value[:, :, None], self._cells)
 
     def _apply(
@@ -119,36 +119,36 @@ class UpdatesRunner(StageRunner):
             self._context.budget.add_amounts(term, species, new - old - made, made, all_levels=all_levels)
 
     def _fill_padding(self, packed: AnyArray) -> None:
-        """Repeat the last column in the lanes behind it."""
+        """Repeat the last column in the padding lanes."""
         last = self._layout.last_lanes
         packed[:, -1, ..., last:] = packed[:, -1, ..., last - 1 : last]
 
     def _sums(
         self, update: CellUpdate, species: Sequence[AnyArray], own: Sequence[AnyArray], end: float
     ) -> Sequence[Array]:  # fmt: skip
-        """Return amounts [mol] of packed species; raise NumericalError where a value is not finite on any rank."""
+        """Return amounts [mol] of packed species; raise NumericalError if a value is not finite on any rank."""
         amounts = self._context.stepper.state.air * self._in_use
         parts = [sums_of(each, amounts) for each in species]
         parts += [sums_of(each[:, :, None], np.broadcast_to(self._in_use, each.shape)) for each in own]
         sums = self._context.parts.subdomain.total(np.concatenate(parts, axis=1))
         if not np.isfinite(sums).all():
             raise NumericalError(
-                f"process {update.bound.process.section}: its updates made a value that is not finite, in the step to "
-                f"{end:g} s; look at its formulas, and at what divides by zero"
+                f"process {update.bound.process.section}: an update returned a value that is not finite, in the step "
+                f"to {end:g} s; check its formulas for divisions by zero"
             )
         return np.split(sums, np.cumsum([each.shape[2] for each in species]))[: len(species)]
 
     def save(self) -> Snapshot:
-        """Return the own fields that the air does not transport."""
+        """Return the process fields that are not transported."""
         return Snapshot({_FIELD + name: array for name, array in self.fields.items()}, {}, {"own": [*self.fields]})
 
     def restore(self, stored: Saved, held: Box) -> None:
-        """Restore own fields; a field of a process that the stored run did not have keeps its start value."""
+        """Restore process fields; a field that the saved run did not have keeps its initial value."""
         for name in stored.metadata.get("own", ()):
             if name in self.fields:
                 self.fields[name][...] = stored.part(_FIELD + name, held)
 
     def close(self) -> None:
-        """End the threads of formulas."""
+        """Stop the threads of formulas."""
         for _, formulas in self._updates:
             formulas.close()

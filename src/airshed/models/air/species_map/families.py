@@ -1,10 +1,10 @@
-"""What the species of a mechanism stand for: by a shipped map, by their atoms, or by the family of the mechanism.
+"""Meanings of the species of a mechanism: from a shipped map, their atoms, or the family of the mechanism.
 
-A name alone decides only where it means the same in every mechanism, as O3 and C2H6 do. ISOP is isoprene in carbon bond
-mechanisms and its peroxy radical in RACM: such names have the meaning of the family that several species of the
-mechanism belong to. A composition in the mechanism's file that contradicts a name goes before it.
+A name alone is sufficient only if it has the same meaning in every mechanism, such as O3 and C2H6. ISOP is isoprene in
+carbon bond mechanisms and its peroxy radical in RACM: the family of the mechanism, which several of its species
+identify, decides the meaning of such names. A composition in the mechanism's file has priority over a name.
 
-:func:`doubts` lists what a run should not take for granted of a map: guesses, contradictions, and what counts twice.
+:func:`doubts` lists doubtful entries of a map: guesses, contradictions, and columns that count twice.
 """
 
 import re
@@ -20,17 +20,17 @@ from airshed.models.air.species_map.read import shipped_maps
 
 _FORMULA: Final = re.compile(r"([A-Z][a-z]?)(\d*)")
 _RADICAL: Final = "radical"
-_FITS: Final = 0.8  # share of the species of a shipped map that a mechanism must have for the map to be its own
+_FITS: Final = 0.8  # fraction of the species of a shipped map that a mechanism must have to use the map
 
 
 @dataclass(frozen=True)
 class Substance:
-    """A substance that species stand for, see ``data/families/substances.toml``.
+    """Substance that species can represent, see ``data/families/substances.toml``.
 
-    boundary  columns of the clean-air profile with factors, nothing for what clean air does not hold, or a mixing ratio
-    deposits  substance of the deposition table; empty for what stays in the air
-    isomers   other substances have the same atoms
-    shared    the first column is a share, of which other species have the rest
+    boundary  columns of the clean-air profile with factors, empty for substances not in clean air, or a mixing ratio
+    deposits  substance of the deposition table; empty for a substance that does not deposit
+    isomers   True if other substances have the same atoms
+    shared    True if the species has only a fraction of the first column, and other species have the rest
     """
 
     name: str
@@ -53,7 +53,7 @@ class Substance:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of mechanisms, see ``data/families/families.toml``; names are in upper case."""
+    """Family of mechanisms, see ``data/families/families.toml``; names are in upper case."""
 
     title: str
     marks: frozenset[str]
@@ -67,13 +67,13 @@ class Family:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a species stands for; None where that is not known.
+    """Meaning of a species; entries are None if unknown.
 
     substance  name of a substance, empty for a lumped species or a radical
     boundary, deposits  as of a substance
-    carbon     atoms of carbon of a species whose composition the file does not give
-    guess      title of the family whose names decide alone; empty where the meaning is certain
-    shared     the first column is a share, of which other species have the rest
+    carbon     carbon atoms of a species whose composition the file does not give
+    guess      title of the family whose names are the only evidence; empty if the meaning is certain
+    shared     True if the species has only a fraction of the first column, and other species have the rest
     """
 
     substance: str = ""
@@ -86,12 +86,12 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Meanings:
-    """The meanings of the species of a mechanism.
+    """Meanings of the species of a mechanism.
 
-    own      the shipped map that fits the mechanism, in the mechanism's own names; an empty one without
-    loose    whether the mechanism lacks species of that map, so that its entries are guesses
-    family   the family of the mechanism, recognised by the species `by`
-    species  name -> meaning, of those that have one
+    own      shipped map that fits the mechanism, in the names of the mechanism; else an empty map
+    loose    True if the mechanism lacks species of that map, so that its entries are guesses
+    family   family of the mechanism, recognised by the species `by`
+    species  name -> meaning, for species with a known meaning
     """
 
     own: SpeciesMap
@@ -101,7 +101,7 @@ class Meanings:
     species: Mapping[str, Meaning] = field(default_factory=dict)
 
     def standing_for(self, substance: str) -> str | None:
-        """Return the one species that is a substance, a certain one before guesses; None for none or several."""
+        """Return the species that is a substance, a certain one before guesses; None for no or several species."""
         found = [name for name, meaning in self.species.items() if meaning.substance == substance]
         certain = [name for name in found if not self.species[name].guess]
         best = certain or found
@@ -109,7 +109,7 @@ class Meanings:
 
 
 def meanings_of(network: ReactionNetwork) -> Meanings:
-    """Return what the species of a mechanism stand for, as far as it follows from names, atoms and its family."""
+    """Return the meanings of the species of a mechanism that follow from names, atoms and its family."""
     own, loose = _own_map(network.names)
     family, by = recognise(network.names)
     found: dict[str, Meaning] = {}
@@ -123,7 +123,7 @@ def meanings_of(network: ReactionNetwork) -> Meanings:
 
 
 def recognise(names: Iterable[str]) -> tuple[Family | None, tuple[str, ...]]:
-    """Return the family of a mechanism and the names that identify it; None where none or two fit equally well."""
+    """Return the family of a mechanism and the names that identify it; None if no family, or two, fit equally well."""
     known = {name.upper(): name for name in names}
     counted = [(family.marks.intersection(known), family) for family in families()]
     fitting = sorted(
@@ -140,7 +140,7 @@ def recognise(names: Iterable[str]) -> tuple[Family | None, tuple[str, ...]]:
 
 
 def meanings_elsewhere(name: str) -> str:
-    """Return what a name means in the families that know it, in words; empty where none does."""
+    """Return the meanings of a name in all families that have it, as text; empty for an unknown name."""
     found = []
     for family in families():
         if name.upper() in family.names:
@@ -153,9 +153,9 @@ def meanings_elsewhere(name: str) -> str:
 
 
 def atoms_agree(species: Species, atoms: Mapping[str, int]) -> bool:
-    """Return False where the composition in the mechanism's file contradicts that of a substance.
+    """Return False if the composition in the mechanism's file contradicts that of a substance.
 
-    Files often give carbon or nitrogen alone; their hydrogen counts for hydrocarbons only.
+    Files often give only carbon or nitrogen; hydrogen is compared only for hydrocarbons.
     """
     own = {atom.capitalize(): number for atom, number in species.atoms.items()}
     if any(atom not in atoms for atom in own if atom in ("C", "N", "S", "O")):
@@ -193,7 +193,7 @@ def _as_substance(species: Species, substance: Substance, family: Family | None)
 
 
 def _by_atoms(left: Iterable[Species], taken: set[str]) -> dict[str, Meaning]:
-    """Return the meanings of species whose full composition only one substance has, and only one species."""
+    """Return the meanings of species whose full composition identifies one substance and one species."""
     by_formula = {frozenset(each.atoms.items()): each for each in substances().values() if not each.isomers}
     found: dict[str, list[Species]] = {}
     for species in left:
@@ -205,9 +205,9 @@ def _by_atoms(left: Iterable[Species], taken: set[str]) -> dict[str, Meaning]:
 
 
 def _own_map(names: Iterable[str]) -> tuple[SpeciesMap, bool]:
-    """Return the shipped map that fits a mechanism with these species, and whether it has more species than these.
+    """Return the shipped map that fits a mechanism with these species, and True if it has additional species.
 
-    An empty map without one. Its names of species are those of the mechanism.
+    The map is empty if none fits. Its names of species are those of the mechanism.
     """
     known = {name.casefold(): name for name in names}
     for each in shipped_maps():
@@ -240,7 +240,7 @@ def _universal_names() -> Mapping[str, str]:
 
 @cache
 def families() -> tuple[Family, ...]:
-    """Return the families of mechanisms; a variant has what it names, and what its family has besides."""
+    """Return the families of mechanisms; a variant has its own entries and the other entries of its family."""
     rows = read_table("families/families.toml")
     found: dict[str, Family] = {}
     for key, row in sorted(rows.items(), key=lambda each: "variant_of" in each[1]):  # families first
@@ -261,13 +261,13 @@ def families() -> tuple[Family, ...]:
 
 
 _LISTED = 8
-_WHOLE = 1.0  # factor from which on a column counts fully in a species
+_WHOLE = 1.0  # factor above which a column counts fully in a species
 
 
 def doubts(species_map: SpeciesMap, network: ReactionNetwork, compounds: Iterable[str]) -> list[str]:
     """Return a line for each doubt about a map, in the spelling of the mechanism.
 
-    compounds  that the case emits
+    compounds  compounds that the case emits
     """
     meanings = meanings_of(network)
     return [
@@ -285,14 +285,14 @@ def counted_twice(boundary: BoundaryMap) -> list[str]:
             if factor >= _WHOLE:
                 species.setdefault(column, []).append(name)
     return [
-        f"[boundary] counts the column {column} in {' and in '.join(names)}; take it out of all but one"
+        f"[boundary] counts the column {column} in {' and in '.join(names)}; remove it from all but one"
         for column, names in species.items()
         if len(names) > 1
     ]
 
 
 def _guesses(species_map: SpeciesMap, compounds: Iterable[str]) -> list[str]:
-    """Return what guesses decide: which species compounds become, and for how many species the rest."""
+    """Return a line with the entries that depend on guesses: species of compounds, and species by section."""
     guessed, emitted = species_map.guesses, set(compounds)
     found = []
     becomes = [
@@ -311,7 +311,7 @@ def _guesses(species_map: SpeciesMap, compounds: Iterable[str]) -> list[str]:
 
 
 def _contradictions(species_map: SpeciesMap, meanings: Meanings, compounds: Iterable[str]) -> list[str]:
-    """Return the compounds that the map makes a species of which names or atoms say that it is something else."""
+    """Return a line for each compound that the map assigns to a species with a different meaning."""
     if meanings.family is None or (meanings.own.source and not meanings.loose):
         return []
     found = []
@@ -320,5 +320,5 @@ def _contradictions(species_map: SpeciesMap, meanings: Meanings, compounds: Iter
         becomes = species_map.emissions.of(compound)
         if right is not None and becomes and right not in becomes:
             title = meanings.family.title
-            found.append(f"{compound} becomes {' + '.join(becomes)}, but is {right} in mechanisms like {title}")
+            found.append(f"{compound} is mapped to {' + '.join(becomes)}, but is {right} in mechanisms like {title}")
     return found

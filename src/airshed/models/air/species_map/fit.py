@@ -1,4 +1,4 @@
-"""Fits a species map to a mechanism, to its open rates and to the particles of a case."""
+"""Adaptation of a species map to a mechanism, its open rates and the particles of a case."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,13 +25,13 @@ def fit(
     species_map: SpeciesMap, network: ReactionNetwork, mechanism: str, *, compounds: Mapping[str, str],
     boundary: Sequence[str], deposition: Sequence[str],
 ) -> SpeciesMap:  # fmt: skip
-    """Return the map with the mechanism's spelling of its species, checked against what a case needs.
+    """Return the map with the mechanism's spelling of species, after a check that it is complete for a case.
 
-    mechanism   as the case names it, for messages;  compounds  that are emitted -> what each is part of
-    boundary    species whose clean air comes from the profiles
-    deposition  species whose deposition follows a scheme
+    mechanism   name in the case, for messages;  compounds  emitted compound -> its pollutant
+    boundary    species with concentrations from the profiles
+    deposition  species with deposition velocities from a scheme
 
-    Raises CaseError for all names that are no species, and for all that is missing, section by section.
+    Raises CaseError that lists all names that are not species, or all missing entries by section.
     """
     spelled = _spelled(species_map, network)
     rates = {name.casefold() for name in spelled.rates}
@@ -55,22 +55,22 @@ def fit(
         what = f"{species_map.source} lacks" if species_map.source else "there is no species map, and the case needs"
         raise CaseError(
             f"mechanism {network.name}: {what}{lines}\n"
-            f"write them to {map_to_write(species_map, mechanism)}; airshed mechanism map {mechanism} prints a template"
+            f"add them to {map_to_write(species_map, mechanism)}; airshed mechanism map {mechanism} prints a template"
         )
     return spelled
 
 
 def without_air(network: ReactionNetwork, species_map: SpeciesMap) -> ReactionNetwork:
-    """Return the network in which the species that the map calls air are fixed: those of the cell at every time.
+    """Return the network with the gases that the map declares as air fixed, with the concentrations of the cell.
 
-    Raises CaseError for one that is no species, or that the model does not know as a part of the air.
+    Raises CaseError for a name that is not a species, or not a gas of the air in the model.
     """
     air = {name.casefold() for name in species_map.air}
     for name in species_map.air:
         known = [each.name for each in network.species + network.fixed if each.name.upper() in SYMBOLS]
         if name.casefold() not in {each.casefold() for each in known}:
             raise CaseError(
-                f"{species_map.source}: air: {name!r} is no species of {network.name} that is a part of the model's "
+                f"{species_map.source}: air: {name!r} is not a species of {network.name} and a gas of the model's "
                 f"air; {suggestion(name, known)}"
             )
     return replace(
@@ -82,7 +82,7 @@ def without_air(network: ReactionNetwork, species_map: SpeciesMap) -> ReactionNe
 
 
 def _spelled(given: SpeciesMap, network: ReactionNetwork) -> SpeciesMap:
-    """Return the map in the mechanism's spelling; raises CaseError that lists all that is no species of it."""
+    """Return the map in the mechanism's spelling; raises CaseError that lists all names that are not species."""
     known = {name.casefold(): name for name in network.names}
     fixed = {species.name.casefold() for species in network.fixed}
     unknown: dict[str, str] = {}
@@ -90,8 +90,8 @@ def _spelled(given: SpeciesMap, network: ReactionNetwork) -> SpeciesMap:
     def spell(section: str, name: str) -> str:
         own = known.get(name.casefold())
         if own is None:
-            why = f"is no species; {suggestion(name, known.values())}"
-            why = "is fixed, and needs no entry" if name.casefold() in fixed else why
+            why = f"is not a species; {suggestion(name, known.values())}"
+            why = "is fixed and needs no entry" if name.casefold() in fixed else why
             unknown.setdefault(name, f"{shown(name)} under [{section}] {why}")
         return own or name
 
@@ -102,16 +102,16 @@ def _spelled(given: SpeciesMap, network: ReactionNetwork) -> SpeciesMap:
 
 
 def bind_rates(network: ReactionNetwork, rates: Mapping[str, str | float], source: str) -> ReactionNetwork:
-    """Return the network with the map's formulas, then the mechanism's defaults, in the place of what it leaves open.
+    """Return the network with open parameters replaced by the map's formulas, then by the mechanism's defaults.
 
-    rates   formulas in the language of reaction files, which may name each other
-    source  the file of the map, for messages
+    rates   formulas in the language of reaction files, which may refer to each other
+    source  file of the map, for messages
 
-    Raises CaseError for a text that is no formula, a name that nothing explains and one that no rate needs.
+    Raises CaseError for an invalid formula, an undefined name, and a name that no rate needs.
     """
     formulas = {name.casefold(): _formula(value, f"{source}: rates.{name}") for name, value in rates.items()}
     bound, used = network, set[str]()
-    for _ in range(len(formulas)):  # one pass for each level at which formulas name others
+    for _ in range(len(formulas)):  # one pass for each level of nested references
         wanted = {each.name: formulas[each.name.casefold()] for each in bound.parameters
                   if each.name.casefold() in formulas}  # fmt: skip
         if not wanted:
@@ -124,18 +124,18 @@ def bind_rates(network: ReactionNetwork, rates: Mapping[str, str | float], sourc
     bound = _with_fixed(bound, source).with_defaults()
     if bound.open_parameters:
         names = ", ".join(each.name for each in bound.open_parameters)
-        raise CaseError(f"{source}: rates name {names}, which nothing explains, or which name each other in a circle")
+        raise CaseError(f"{source}: rates refer to {names}, which are undefined or refer to each other in a circle")
     return bound
 
 
 def air_notes(network: ReactionNetwork) -> list[str]:
-    """Return what the file gives of the air, and what the rates take instead; before rates are bound."""
+    """Return notes on air in the mechanism's file that rates replace by the air of cells; before rates are bound."""
     air = air_of_file(network)
     notes = []
     if air:
         given = ", ".join(f"{name} ({density:.4g} molecules/cm3)" for name, density in air.items())
-        notes.append(f"the file's own {given}: rates take the air of each cell instead")
-    notes += [f"{name} in the rates is that of the air, not the species {name}" for name in named_as_air(network)]
+        notes.append(f"{given} of the file is not used: rates use the air of each cell")
+    notes += [f"{name} in the rates is the concentration in air, not the species" for name in named_as_air(network)]
     notes += code_notes(network)
     mixed = [each.name for each in _in_air(network)]
     if mixed:
@@ -144,14 +144,14 @@ def air_notes(network: ReactionNetwork) -> list[str]:
 
 
 def _with_fixed(network: ReactionNetwork, source: str) -> ReactionNetwork:
-    """Return the network in which fixed species keep the mixing ratio that they have in the air of the file.
+    """Return the network with fixed species at the mixing ratio that they have in the air of the file.
 
-    Raises CaseError for one called AIR that is no density of air.
+    Raises CaseError for a species AIR whose value is not a density of air.
     """
     for each in unclear_air(network):
         raise CaseError(
-            f"{each.name} = {each.default:g} of mechanism {network.name} is no density of air [molecules/cm3]; write "
-            f'{each.name} = "M" under [rates] of {source or "its species map"}, if it is the air'
+            f"{each.name} = {each.default:g} of mechanism {network.name} is not a density of air [molecules/cm3]; "
+            f'write {each.name} = "M" under [rates] of {source or "its species map"}, if it is the air'
         )
     density = own_density(network)
     if density is None:
@@ -162,7 +162,7 @@ def _with_fixed(network: ReactionNetwork, source: str) -> ReactionNetwork:
 
 
 def _in_air(network: ReactionNetwork) -> list[OpenParameter]:
-    """Return the fixed species with a value in a file that gives the density of its own air."""
+    """Return the fixed species with a value, if the file also gives the density of its air."""
     fixed = {species.name for species in network.fixed}
     if own_density(network) is None:
         return []
@@ -178,13 +178,13 @@ def _formula(value: str | float, where: str) -> Expression:
         raise CaseError(f"{where} = {value!r} is not a rate: {error}") from None
 
 
-FINE: Final = 2.5e-6  # greatest diameter [m] of fine particles, as of PM2.5
-AS_FINE: Final = "SA"  # substance of the deposition tables that fine particles are taken as
+FINE: Final = 2.5e-6  # maximum diameter [m] of fine particles, as for PM2.5
+AS_FINE: Final = "SA"  # substance of the deposition tables that represents fine particles
 
 
 @dataclass(frozen=True)
 class Phase:
-    """The phase of a species; diameter [m] and density [kg/m3] of particles whose size is declared."""
+    """Phase of a species, with diameter [m] and density [kg/m3] of particles of declared size."""
 
     name: Literal["gas", "particle"] = "gas"
     diameter: float | None = None
@@ -192,24 +192,24 @@ class Phase:
 
     @property
     def size(self) -> tuple[float, float] | None:
-        """Diameter and density, where they are declared."""
+        """Diameter and density, None if they are not declared."""
         return None if self.diameter is None or self.density is None else (self.diameter, self.density)
 
 
 def with_particles(
     deposition: DepositionMap, particles: Any, own: Collection[str] = ()
 ) -> DepositionMap:  # fmt: skip
-    """Return as what species deposit, with the particles of a case; raises CaseError for one that is a gas there.
+    """Return the surrogates of deposition, with the particles of a case; raises CaseError if one maps to a gas.
 
-    particles  the section `[particles]`;  own  species of processes, of which the species map says nothing
+    particles  the section `[particles]`;  own  species of processes, which are not in the species map
     """
     surrogate, none = dict(deposition.surrogate), set(deposition.none)
     for name, diameter in particles.diameters.items():
         substance = surrogate.get(name)
         if substance is not None and not _is_particle(substance):
             raise CaseError(
-                f"particles.diameters: {name} is a particle there, and by the species map it deposits as the gas "
-                f"{substance}; leave it out, or map it to a particle such as {AS_FINE}"
+                f"particles.diameters: {name} is a particle, but deposits as the gas {substance} in the species map; "
+                f"leave it out, or map it to a particle such as {AS_FINE}"
             )
         if substance is None and (name not in none or name in own):
             none.discard(name)
@@ -221,7 +221,7 @@ def with_particles(
 
 
 def phases(species: Iterable[str], particles: Any, deposition: DepositionMap) -> Mapping[str, Phase]:
-    """Return the phase of each species: a particle is declared so, or deposits as one."""
+    """Return the phase of each species: particles are declared, or deposit as a particle."""
     found: dict[str, Phase] = {}
     for name in species:
         diameter, density = particles.diameters.get(name), particles.densities.get(name)

@@ -1,4 +1,4 @@
-"""A species map as data: what the rest of the model hands over, in the species of one mechanism."""
+"""Species map as data: emission, boundary, deposition and rates in the species of one mechanism."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -8,22 +8,22 @@ from importlib.resources import files
 from typing import Any, Final, Self, TypeVar
 
 ISOPRENE: Final = "isoprene"  # the compound that vegetation emits
-OPTIONAL: Final = ("NH3",)  # compounds that most mechanisms of ozone do without
+OPTIONAL: Final = ("NH3",)  # compounds that most ozone mechanisms lack
 Value = TypeVar("Value")
 Amounts = Mapping[str, float]  # species (or column) -> factor [mol/mol]
 
 
 def read_table(path: str) -> dict[str, Any]:
-    """Return a table that is shipped with the model, by its path in the folder ``data``."""
+    """Return a shipped table, by its path in the folder ``data``."""
     return tomllib.loads((files("airshed.models.air") / "data" / path).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class Compound:
-    """A part of what an inventory reports: its share of the mass [kg/kg], and the mass that counts as a mole [kg/mol].
+    """Compound of an inventory pollutant: its mass fraction [kg/kg], and the mass per mole in the report [kg/mol].
 
     For NOx, reported as NO2, the molar mass is that of NO2 for both compounds.
-    carbon  atoms of carbon in a molecule, None where it is unknown
+    carbon  carbon atoms in a molecule, None if unknown
     """
 
     name: str
@@ -34,11 +34,11 @@ class Compound:
 
 @dataclass(frozen=True)
 class EmissionMap:
-    """What each compound that is emitted becomes: moles of species from a mole of it, nothing by intent if empty.
+    """Map of emitted compounds: moles of species per mole of a compound; an empty entry omits the compound.
 
-    split   pollutant -> its compounds, in place of the inventory's own split
-    carbon  species -> atoms of carbon, where the mechanism does not give them
-    others  whether a compound that is not named becomes nothing
+    split   pollutant -> its compounds, in place of the split of the inventory
+    carbon  species -> carbon atoms, if the mechanism does not give them
+    others  True to omit all compounds without an entry
     """
 
     becomes: Mapping[str, Amounts] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class EmissionMap:
 
     @classmethod
     def same(cls, species: Iterable[str]) -> Self:
-        """Return the map in which each compound is the species of its name; without ammonia it becomes nothing."""
+        """Return the map of each compound to the species of its name; ammonia is omitted if there is none."""
         becomes: dict[str, Amounts] = {name: {} for name in OPTIONAL}
         return cls(becomes | {name: {name: 1.0} for name in species})
 
@@ -56,16 +56,16 @@ class EmissionMap:
         return self.others or compound in self.becomes
 
     def of(self, compound: str) -> Amounts:
-        """Return what a compound becomes."""
+        """Return the species of a compound, with their factors."""
         return self.becomes.get(compound, {})
 
 
 @dataclass(frozen=True)
 class BoundaryMap:
-    """How each species of clean air is made: 0, the same everywhere [mol/mol], or a sum of factor * column.
+    """Map of clean air to species: 0, a uniform mixing ratio [mol/mol], or a sum of factor * column.
 
-    name    of its file
-    others  whether a species that is not named is 0
+    name    name of its file
+    others  True to set all species without an entry to 0
     """
 
     name: str = ""
@@ -80,7 +80,7 @@ class BoundaryMap:
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A substance of a shipped table, and the source of its numbers."""
+    """Substance of a shipped table, and the source of its numbers."""
 
     name: str
     source: str
@@ -91,7 +91,7 @@ Entry = TypeVar("Entry", bound=TableEntry)
 
 
 def entries_of(path: str, make: Callable[[str, Mapping[str, Any]], Entry]) -> Mapping[str, Entry]:
-    """Return what a shipped table holds, by folded name; a substance stands under its name and each of its aliases."""
+    """Return the entries of a shipped table by folded name, once for each name and alias of a substance."""
     known: dict[str, Entry] = {}
     for name, row in read_table(path).items():
         entry = make(name, row)
@@ -103,9 +103,9 @@ def look_up(
     species: Iterable[str], substances: Mapping[str, str], find: Callable[[str], Entry | None],
     given: Mapping[str, float], texts: tuple[str, str],
 ) -> tuple[dict[str, Entry], dict[str, str]]:  # fmt: skip
-    """Return the entry of each species whose numbers are not given, and where each that has numbers has them from.
+    """Return the table entry of each species without a given number, and the source of all numbers.
 
-    substances  {species: substance of the table}, which `find` returns;  given  {species: number}, 0 for none
+    substances  {species: substance of the table}, for `find`;  given  {species: number}, 0 for none
     texts       name of the scheme, and unit of the given numbers
     """
     table: dict[str, Entry] = {}
@@ -123,9 +123,9 @@ def look_up(
 
 @dataclass(frozen=True)
 class DepositingSpecies(TableEntry):
-    """A substance that deposits: molar mass [g/mol], Henry's constant [mol/(l atm)], reactivity [1]; 0 for particles.
+    """Depositing substance: molar mass [g/mol], Henry's constant [mol/(l atm)], reactivity [1]; 0 for particles.
 
-    ``constant`` are the velocities [m/s] over land and sea of the scheme "constant", None where it has none.
+    ``constant`` are the velocities [m/s] over land and sea of the scheme "constant", None if there are none.
     """
 
     mass: float
@@ -136,7 +136,7 @@ class DepositingSpecies(TableEntry):
 
 @cache
 def depositing_species() -> Mapping[str, DepositingSpecies]:
-    """Return what deposits, see :func:`entries_of`."""
+    """Return the depositing substances, see :func:`entries_of`."""
 
     def make(name: str, row: Mapping[str, Any]) -> DepositingSpecies:
         constant = row.get("constant")
@@ -150,9 +150,9 @@ def depositing_species() -> Mapping[str, DepositingSpecies]:
 
 @dataclass(frozen=True)
 class DepositionMap:
-    """As which substance of the deposition table a species deposits; `none` are those that stay in the air.
+    """Map of species to surrogates in the deposition table; species in `none` do not deposit.
 
-    others  whether a species that is not named stays in the air
+    others  True if species without an entry do not deposit
     """
 
     surrogate: Mapping[str, str] = field(default_factory=dict)
@@ -163,22 +163,22 @@ class DepositionMap:
         return self.others or species in self.none or species in self.surrogate
 
     def substances(self, species: Iterable[str]) -> dict[str, str]:
-        """Return as which substances species deposit: one that the map does not name, under its own name."""
+        """Return the surrogates of species; the surrogate of a species without an entry is its own name."""
         return {name: self.surrogate.get(name, name) for name in species if name in self.surrogate or name not in self}
 
 
 @dataclass(frozen=True)
 class SpeciesMap:
-    """All that a case needs to run with a mechanism, see ``docs/how-to/species-maps.md``.
+    """Species map of a mechanism, see ``docs/how-to/species-maps.md``.
 
-    source      the file, for messages; empty for the map that says nothing
-    mechanisms  names of mechanisms that it is for, besides the name of its file
-    air         species of the mechanism that are the air itself: not carried, of each cell's own concentration
-    unfit       why the mechanism cannot run in a case; empty where it can
-    caution     what its results must not be taken for; stands in the summary of a run
-    rates       parameter that the mechanism leaves open -> formula in the language of rates
-    names       name that cases use -> the mechanism's species, empty where it has none
-    guesses     section -> its entries that a template guessed and that are not confirmed
+    source      file, for messages; empty for the empty map
+    mechanisms  names of mechanisms that use the map, in addition to the name of its file
+    air         gases of the air itself: not transported, with the concentration of each cell
+    unfit       reason why the mechanism cannot run in a case; empty if it can
+    caution     warning about the use of its results, for the summary of a run
+    rates       open parameter of the mechanism -> formula in the language of rates
+    names       name in cases -> species of the mechanism, empty if it has none
+    guesses     section -> entries that a template guessed and that are not confirmed
     """
 
     source: str = ""
@@ -194,7 +194,7 @@ class SpeciesMap:
     guesses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_own_species(self, names: Iterable[str]) -> Self:
-        """Return the map with species of processes: unless it has them, zero in clean air, and none deposits."""
+        """Return the map with species of processes; without an entry they are zero in clean air and do not deposit."""
         boundary, deposition = self.boundary, self.deposition
         zero = {name for name in names if name not in boundary}
         stay = {name for name in names if name not in deposition}
@@ -206,7 +206,7 @@ class SpeciesMap:
     def renamed(self, rename: Callable[[str, str], str | None]) -> Self:
         """Return the map with other names of species.
 
-        rename  takes a section and a name; None leaves the entry out, and a compound that becomes this species, too
+        rename  (section, name) -> new name; None omits the entry, and compounds mapped to this species
         """
 
         def entries(section: str, given: Mapping[str, Value]) -> dict[str, Value]:
@@ -214,7 +214,7 @@ class SpeciesMap:
             return {name: value for name, value in names if name is not None}
 
         def names(section: str, given: Iterable[str]) -> frozenset[str]:
-            return frozenset(entries(section, dict.fromkeys(sorted(given))))  # messages keep one order
+            return frozenset(entries(section, dict.fromkeys(sorted(given))))  # sorted for reproducible messages
 
         emissions, boundary, deposition = self.emissions, self.boundary, self.deposition
         becomes = {

@@ -1,4 +1,4 @@
-"""Finds and reads the species map of a mechanism: the case's, the one beside the mechanism's file, or a shipped one.
+"""Search and reading of the species map of a mechanism: of the case, of the mechanism's folder, or a shipped one.
 
 Errors name the file and the line.
 """
@@ -25,19 +25,19 @@ from airshed.models.air.species_map.parts import (
     depositing_species,
 )
 
-AUTO = "auto"  # the choice that goes by the mechanism
-SUFFIX = ".species.toml"  # end of the name of a map beside a mechanism's file
+AUTO = "auto"  # choice by the name of the mechanism
+SUFFIX = ".species.toml"  # suffix of a map in the folder of a mechanism
 
 
 def find_species_map(choice: str, mechanism: str, name: str, base: Path) -> SpeciesMap:
-    """Return a mechanism's species map, or the one that says nothing where there is none.
+    """Return the species map of a mechanism, or an empty map if there is none.
 
     choice     "auto", the name of a shipped map, or a file
-    mechanism  as the case names it: a name or a path, beside which ``NAME.species.toml`` is looked for
-    name       of the network
-    base       the folder that `choice` is relative to
+    mechanism  name or path in the case; ``NAME.species.toml`` is searched in the folder of a path
+    name       name of the network
+    base       folder to which `choice` is relative
 
-    Raises CaseError for a map that is not there or cannot be read, and for one that declares the mechanism unfit.
+    Raises CaseError for a map that does not exist, cannot be read, or declares the mechanism unfit.
     """
     found = species_map_of(mechanism, name) if choice == AUTO else _chosen(choice, base)
     if found.unfit:
@@ -46,7 +46,7 @@ def find_species_map(choice: str, mechanism: str, name: str, base: Path) -> Spec
 
 
 def species_map_of(mechanism: str, name: str) -> SpeciesMap:
-    """Return the map of a mechanism, given by its name or path and the name of its network; an empty one without."""
+    """Return the map of a mechanism, from its name or path and the name of its network; empty if there is none."""
     beside = map_beside(mechanism)
     if beside is not None and beside.is_file():
         return read_species_map(beside)
@@ -59,13 +59,13 @@ def species_map_of(mechanism: str, name: str) -> SpeciesMap:
 
 
 def map_beside(mechanism: str) -> Path | None:
-    """Return where a mechanism that is a path has its own map, whether or not it is there; None for a mere name."""
+    """Return the path of the map of a mechanism that is a path, existing or not; None for a name."""
     path = Path(mechanism)
     return path.with_name(path.stem + SUFFIX) if path.suffix or len(path.parts) > 1 else None
 
 
 def map_to_write(species_map: SpeciesMap, mechanism: str) -> str:
-    """Return the user's file to which entries are added: the map itself, or a new one of a name that is found."""
+    """Return the user's file for new entries: the map itself, or a new file with the expected name."""
     shipped = [str(path) for path in _shipped().values()]
     own = species_map.source if species_map.source not in shipped else ""
     return own or str(map_beside(mechanism) or f"{mechanism}{SUFFIX}")
@@ -73,14 +73,14 @@ def map_to_write(species_map: SpeciesMap, mechanism: str) -> str:
 
 @cache
 def shipped_species_map(name: str) -> SpeciesMap:
-    """Return the map that is shipped under a name; raises CaseError where there is none."""
+    """Return a shipped map by its name; raises CaseError for an unknown name."""
     if name not in _shipped():
         raise CaseError(f"there is no species map {name!r}; {suggestion(name, _shipped())}, and a file ends in .toml")
     return read_species_map(_shipped()[name])
 
 
 def shipped_maps() -> tuple[SpeciesMap, ...]:
-    """Return all maps that are shipped."""
+    """Return all shipped maps."""
     return tuple(map(shipped_species_map, _shipped()))
 
 
@@ -104,7 +104,7 @@ SECTIONS: Final = (
     "guesses",
 )  # fmt: skip
 
-OTHERS: Final = "others"  # in place of a list of names: all that the section does not name
+OTHERS: Final = "others"  # in place of a list of names: all names without an entry
 _GUESSED: Final = ("emissions", "boundary", "deposition")
 _LONGEST: Final = 60
 _MOST_MOLES: Final = 1e6  # more moles than a mole of anything becomes, and more atoms of carbon than it has
@@ -113,7 +113,7 @@ _COMPOUND: Final = 'NAME = { mass = 0.95, molar_mass = "46.0055 g/mol", carbon =
 
 
 def read_species_map(path: Path) -> SpeciesMap:
-    """Return a species map; raises CaseError with file and line for whatever a map cannot say."""
+    """Return a species map; raises CaseError with file and line for invalid entries."""
     data, text = read_toml(path)
     reader = _Reader(path, data, key_lines(text))
     for key in data:
@@ -145,13 +145,13 @@ def read_species_map(path: Path) -> SpeciesMap:
 
 
 class _Reader:
-    """The parsed file, and where in it each key stands."""
+    """Parsed file, and the line of each key."""
 
     def __init__(self, path: Path, data: Mapping[str, Any], lines: Mapping[KeyPath, int]) -> None:
         self._path, self._data, self._lines = path, data, lines
 
     def refuse(self, key: KeyPath, message: str) -> NoReturn:
-        """Raise the error that something at a key is wrong."""
+        """Raise CaseError with the line of a key."""
         known = next((self._lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self._lines), None)
         place = f"{self._path}:{known}" if known else str(self._path)
         raise CaseError(f"{place}: {message}")
@@ -163,7 +163,7 @@ class _Reader:
     def section(
         self, name: str, empty: str, check: Callable[[KeyPath, Any], Value]
     ) -> tuple[tuple[str, ...] | None, dict[str, Value]]:
-        """Return the names under the key `empty` (None for all others) and the other entries of a section."""
+        """Return the names under the key `empty` (None for "others") and the other entries of a section."""
         entries = self._table((name,))
         key = (name, empty)
         left = entries.get(empty, [])
@@ -171,7 +171,7 @@ class _Reader:
         found = {species: check((name, species), value) for species, value in entries.items() if species != empty}
         for species in none or ():
             if species in found:
-                self.refuse(key, f"{name}: {species} has an entry and stands in {empty!r} too; remove one of the two")
+                self.refuse(key, f"{name}: {species} has an entry and is also in {empty!r}; remove one of the two")
         return none, found
 
     def words(self, key: KeyPath, value: object = None) -> tuple[str, ...]:
@@ -196,18 +196,18 @@ class _Reader:
         return name
 
     def text(self, name: str) -> str:
-        """Return a text of one or more lines as one, empty where there is none."""
+        """Return a text of one or more lines as one line; empty if it is missing."""
         return " ".join(self.word((name,), self._data.get(name, "")).split())
 
     def number(self, key: KeyPath, value: object, most: float = float_info.max) -> float:
-        """Return a number that is finite, not negative, and not above another."""
+        """Return a number that is finite, not negative, and not above a limit."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
             limit = "" if most == float_info.max else f" and at most {most:g}"
             self.refuse(key, f"{dotted(key)} = {shown(value)} must be a number of 0 or more{limit}")
         return float(value)
 
     def rates(self) -> dict[str, str | float]:
-        """Return formulas and numbers by name; in a table inside the section its name and a point come first."""
+        """Return formulas and numbers by name; entries of an inner table have its name and a dot as a prefix."""
         named = flatten(self._table(("rates",)), ("rates",))
         return {
             ".".join(map(str, key[1:])): value if isinstance(value, str) else self.number(key, value)
@@ -215,7 +215,7 @@ class _Reader:
         }
 
     def amounts(self, key: KeyPath, value: object) -> Amounts:
-        """Return the species that something becomes, with their factors."""
+        """Return the species of a compound, with their factors."""
         if not isinstance(value, dict):
             self.refuse(
                 key, f"{dotted(key)} must be a table of factors such as {{ OLE = 1, PAR = 1 }}, not {shown(value)}"
@@ -223,7 +223,7 @@ class _Reader:
         return {name: self.number((*key, name), factor, _MOST_MOLES) for name, factor in value.items()}
 
     def clean_air(self, key: KeyPath, value: object) -> float | Amounts:
-        """Return a mixing ratio, or the columns of the profile that a species is made of."""
+        """Return a mixing ratio, or the columns of the profile whose sum is a species."""
         if isinstance(value, dict):
             return self.amounts(key, value)
         if not isinstance(value, str) or len(value) > _LONGEST:
@@ -234,10 +234,10 @@ class _Reader:
             self.refuse(key, str(error).removeprefix(f"{self._path}: "))
 
     def names(self) -> dict[str, str]:
-        """Return the mechanism's species for names that cases use; empty for those that it has none for."""
+        """Return the mechanism's species for names in cases; empty for names without a counterpart."""
         none, names = self.section("names", "none", self.word)
         if none is None:
-            self.refuse(("names", "none"), "names.none must be a list: a name that is a slip of the pen is no species")
+            self.refuse(("names", "none"), 'names.none must be a list of names: "others" would hide misspelt species')
         return names | dict.fromkeys(none, "")
 
     def guesses(self) -> dict[str, tuple[str, ...]]:
@@ -250,11 +250,11 @@ class _Reader:
             listed = [name for value in entries.values() if isinstance(value, list) for name in value]
             for name in names:
                 if name not in entries and name not in listed:
-                    self.refuse(("guesses", section), f"guesses.{section}: {shown(name)} has no entry; take it out")
+                    self.refuse(("guesses", section), f"guesses.{section}: {shown(name)} has no entry; remove it")
         return found
 
     def split(self) -> dict[str, tuple[Compound, ...]]:
-        """Return the compounds of the pollutants that the map itself splits."""
+        """Return the compounds of the pollutants that the map splits."""
         return {
             pollutant: tuple(
                 self._compound(("split", pollutant, name), name, value)
