@@ -290,7 +290,7 @@ def test_the_output_of_a_run_gives_its_record_at_the_start() -> None:
     np.testing.assert_allclose(state[1], 2e-9)
     assert np.all(state[0] == 3e-8)
     assert note.startswith("read: output of a run at 2022-08-31T01:00:00")
-    assert note.endswith(f"of the boundary's profiles: {SPECIES[0]}")
+    assert note.endswith(f"from the boundary's profiles: {SPECIES[0]}")
 
 
 def test_an_output_that_does_not_fit_is_refused() -> None:
@@ -302,7 +302,7 @@ def test_an_output_that_does_not_fit_is_refused() -> None:
         record_of_a_run(output_of_a_run().drop_vars("TRACER"), np.datetime64("2022-08-31"), SPECIES)
     means = output_of_a_run()
     means["TRACER"].attrs["cell_methods"] = "time: mean"
-    with pytest.raises(CaseError, match="holds a mean over time, which is no state"):
+    with pytest.raises(CaseError, match="but its values are a mean over time, not a state"):
         record_of_a_run(means, np.datetime64("2022-08-31"), SPECIES)
     other = dataset(np.ones(3), ("lat",))
     assert record_of_a_run(other, np.datetime64("2022-08-31"), SPECIES) == (other, "")

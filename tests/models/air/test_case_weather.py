@@ -144,7 +144,7 @@ def test_the_exchange_between_tiles_has_the_bits_of_the_whole(name: str) -> None
     for rank in range(4):
         met, subdomain = weather(name, rank)
         met.take([AT])
-        wider = subdomain.window.grown(diffusion.LOOKS, ROWS, COLUMNS)
+        wider = subdomain.window.grown(diffusion.MARGIN, ROWS, COLUMNS)
         found, inner = exchange(grid.part(wider), met.around(AT)), subdomain.window.within(wider)
         for part, of_whole, axis in zip(found, expected, ("x", "y"), strict=True):
             here, there = inner.of_faces(part, axis), subdomain.window.of_faces(of_whole, axis)

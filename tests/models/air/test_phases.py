@@ -64,6 +64,6 @@ def test_what_deposits_as_a_particle_is_one_and_a_gas_cannot_be():
     found = phases(["SULF", "NITR", "O3"], Section(), known)
     assert [found[name].name for name in ("SULF", "NITR", "O3")] == ["particle", "gas", "gas"]
     assert found["SULF"] == Phase("particle")
-    with pytest.raises(CaseError, match="NITR is a particle there, and by the species map it deposits as the gas HNO3"):
+    with pytest.raises(CaseError, match="NITR is a particle, but deposits as the gas HNO3 in the species map"):
         with_particles(known, Section(NITR="1 um"))
     assert with_particles(known, Section(SULF="1 um")).surrogate == known.surrogate

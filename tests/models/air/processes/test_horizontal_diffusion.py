@@ -159,11 +159,11 @@ def same_bits(tile: Window, margin: int) -> bool:
 @given(st.integers(0, ROWS - 1), st.integers(1, ROWS), st.integers(0, COLUMNS - 1), st.integers(1, COLUMNS))
 def test_a_tile_with_its_margin_has_the_bits_of_the_whole(south: int, rows: int, west: int, columns: int) -> None:
     tile = Window(south, min(south + rows, ROWS), west, min(west + columns, COLUMNS))
-    assert same_bits(tile, diffusion.LOOKS)
+    assert same_bits(tile, diffusion.MARGIN)
 
 
 def test_a_narrower_margin_is_not_enough() -> None:
-    assert not same_bits(Window(2, 4, 3, 7), diffusion.LOOKS - 1)
+    assert not same_bits(Window(2, 4, 3, 7), diffusion.MARGIN - 1)
 
 
 def test_a_step_as_long_as_the_rate_allows_keeps_tracers_positive() -> None:

@@ -1,1 +1,1 @@
-"""The processes of the air-quality model, a file or a folder each; `airshed.process` defines and finds them."""
+"""Processes of the air-quality model, one file or folder each; `airshed.process` defines and discovers them."""

@@ -1,8 +1,8 @@
-"""The wind carries species: d(A q)/dt + sum over faces of F q_face = 0.
+"""Advection of species by the wind: d(A q)/dt + sum over faces of F q_face = 0.
 
-F [mol/s] are the air fluxes of the meteorology through west and south faces, and through upper faces those that close
-the budget of the air, see :mod:`airshed.process.vertical`. A uniform mixing ratio stays uniform to round-off. The
-value at a face is limited, third order, upwind-biased:
+F [mol/s] are the air fluxes of the meteorology through west and south faces. The fluxes through upper faces close the
+budget of the air, see :mod:`airshed.process.vertical`. A uniform mixing ratio stays uniform to round-off. The value at
+a face is limited, third order, upwind-biased:
 
     q_face = b + sign(c - b) min( |c - b|, |b - a|, |c - b| / 3 + |b - a| / 6 ),   b where b is an extremum
 
@@ -21,7 +21,7 @@ class Advection(Process, section="transport", order=10, model=TransportSection):
     advection: bool
 
     def is_on(self) -> bool:
-        """Whether the wind is to act."""
+        """Return True if advection is on."""
         return self.advection
 
     carried = face_flux()

@@ -1,18 +1,19 @@
-"""Convection: air that clouds carry through many layers in one step, and the slow sinking that makes up for it.
+"""Convection: transport by clouds through many layers in one step, with compensating subsidence.
 
     A(k) dq(k)/dt = sum over k' of M(k, k') q(k')
 
-M [mol/s] follows from the mass fluxes of updraughts and downdraughts through the layer faces, which the meteorology
-gives. An updraught takes in (entrains) air of a layer, mixes it with what comes from below, leaves some of the mixture
-there (detrains it), and carries the rest up:
+M [mol/s] follows from the mass fluxes of updraughts and downdraughts through the layer faces, which are part of the
+meteorology. An updraught entrains air of a layer, mixes it with the air from below, detrains a part of the mixture, and
+transports the rest upward:
 
     F(k+1/2) = F(k-1/2) + E(k) - D(k),     q_u(k) = [ F(k-1/2) q_u(k-1) + E(k) q(k) ] / [ F(k-1/2) + E(k) ]
 
-A downdraught does the same from above. The air around them sinks by the net flux F_u - F_d, upwind. So rows of M sum to
-zero (a uniform mixing ratio stays), columns too (nothing is lost), and only its diagonal is negative.
+A downdraught does the same from above. The surrounding air subsides by the net flux F_u - F_d, upwind. The rows of M
+sum to zero (a uniform mixing ratio is constant), and so do the columns (mass is conserved). Only the diagonal is
+negative.
 
-Mass fluxes are not diagnosed: the model's own vertical diffusion already mixes the convective boundary layer, and deep
-clouds need a closure that belongs to the model that made the weather. Formulas work on NumPy arrays, at instants.
+Mass fluxes are not diagnosed: vertical diffusion already mixes the convective boundary layer, and deep clouds need a
+closure that is consistent with the meteorological model. Formulas work on NumPy arrays, at instants.
 
 source  Tiedtke 1989, Mon. Weather Rev. 117, 1779-1800; Heimann & Keeling 1989, Geophys. Monogr. 55, 237-275 (matrix)
 """
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
 
 def molar_flux(mass_flux: Array, area: Array) -> Array:
-    """Return the air that a mass flux carries through faces [mol/s], 0 at the ground and at the model's top.
+    """Return the molar flux of air through faces [mol/s], 0 at the ground and at the model top.
 
-    What goes up to the top is left in the highest layer.
+    A flux through the model top is detrained in the highest layer.
 
-    reads  mass_flux (nz + 1, nlat, nlon) [kg m-2 s-1], below 0 is taken as 0;  area [m2], broadcastable to (nlat, nlon)
+    reads  mass_flux (nz + 1, nlat, nlon) [kg m-2 s-1], negative values are set to 0;  area [m2], broadcastable to
+           (nlat, nlon)
     """
     flux = np.maximum(mass_flux, 0.0) * (area / MOLAR_MASS_DRY_AIR)
     flux[0] = flux[-1] = 0.0
@@ -44,7 +46,7 @@ def molar_flux(mass_flux: Array, area: Array) -> Array:
 
 
 def layer_detrainment(rate: Array, area: Array, thickness: Array) -> Array:
-    """Return the air that layers are given [mol/s] from detrainment per volume.
+    """Return the detrainment of layers [mol/s] from detrainment per volume.
 
     reads  rate (nz, nlat, nlon) [kg m-3 s-1];  area [m2], broadcastable to (nlat, nlon);  thickness (nz,) [m]
     """
@@ -52,12 +54,12 @@ def layer_detrainment(rate: Array, area: Array, thickness: Array) -> Array:
 
 
 def entrainment_and_detrainment(flux: Array, detrainment: Array | None = None) -> tuple[Array, Array]:
-    """Return what an updraught takes from layers and leaves in them, both at least 0.
+    """Return entrainment and detrainment of an updraught, both at least 0.
 
     E(k) - D(k) = F(k+1/2) - F(k-1/2)
 
-    Without a given detrainment each layer has one of both: the least exchange that the fluxes need. A given one that is
-    less than that is raised to it.
+    Without detrainment data, each layer has only one of both: the minimum exchange for the fluxes. Data below this
+    minimum are raised to it.
 
     reads    flux F (nz + 1, ...) [mol/s], 0 at both ends;  detrainment (nz, ...) [mol/s]
     returns  (E, D), each (nz, ...) [mol/s]
@@ -70,14 +72,14 @@ def entrainment_and_detrainment(flux: Array, detrainment: Array | None = None) -
 
 
 def plume_matrix(flux: Array, entrained: Array, detrained: Array) -> Array:
-    """Return what an updraught brings from layers to layers, without what it takes: D(k) times the shares of its air.
+    """Return the transport of an updraught between layers without entrainment: D(k) times the fractions of its air.
 
     reads    flux (nz + 1, ...), entrained, detrained (nz, ...) [mol/s]
     returns  (nz, nz, ...) [mol/s]: to k from k'
     """
     nz = entrained.shape[0]
     matrix = np.zeros((nz, *entrained.shape))
-    shares = np.zeros_like(entrained)  # of the plume's air in the layer, by the layer where it was taken in
+    shares = np.zeros_like(entrained)  # fractions of the plume's air in the layer, by the layer of entrainment
     for k in range(nz):
         here = flux[k] + entrained[k]
         shares *= flux[k]
@@ -88,7 +90,7 @@ def plume_matrix(flux: Array, entrained: Array, detrained: Array) -> Array:
 
 
 def sinking_matrix(net: Array) -> Array:
-    """Return what the air between clouds brings down to layers, or up where downdraughts prevail.
+    """Return the transport by subsidence between clouds, upward where downdraughts prevail.
 
     reads    net F_u - F_d (nz + 1, ...) [mol/s]
     returns  (nz, nz, ...) [mol/s]: to k from its neighbours, upwind
@@ -104,9 +106,7 @@ def sinking_matrix(net: Array) -> Array:
 def column_matrix(
     updraught: Array, downdraught: Array, up_detrainment: Array | None = None, down_detrainment: Array | None = None
 ) -> Array:
-    """Return M: what the air of layer k' brings to layer k.
-
-    The diagonal is what makes rows sum to zero.
+    """Return M, the transport from layer k' to layer k; the diagonal makes rows sum to zero.
 
     reads    updraught, downdraught (nz + 1, nlat, nlon) [mol/s] through faces, see :func:`molar_flux`, positive in the
              direction of their names;  up_detrainment, down_detrainment (nz, nlat, nlon) [mol/s]
@@ -114,7 +114,7 @@ def column_matrix(
     """
     taken, left = entrainment_and_detrainment(updraught, up_detrainment)
     matrix = plume_matrix(updraught, taken, left)
-    falling = downdraught[::-1]  # seen from above a downdraught is an updraught
+    falling = downdraught[::-1]  # upside down, a downdraught is an updraught
     taken, left = entrainment_and_detrainment(falling, None if down_detrainment is None else down_detrainment[::-1])
     matrix += plume_matrix(falling, taken, left)[::-1, ::-1]
     matrix += sinking_matrix(updraught - downdraught)
@@ -126,9 +126,9 @@ def column_matrix(
 
 
 def outflow_rate(matrix: Array, air: Array) -> Array:
-    """Return the share of a layer's air that leaves it per time, -M(k, k) / A(k) [1/s] (nz, nlat, nlon).
+    """Return the relative outflow of a layer, -M(k, k) / A(k) [1/s] (nz, nlat, nlon).
 
-    Times the step it is a Courant number: an explicit step keeps mixing ratios positive up to 1.
+    Times the step it is a Courant number: mixing ratios of an explicit step are positive up to 1.
 
     reads  matrix (nz, nz, nlat, nlon) [mol/s];  air A (nz, nlat, nlon) [mol]
     """
@@ -142,7 +142,7 @@ def tendency(matrix: Array, mixing_ratio: Array) -> Array:
 
 
 def _sum(values: Array) -> Array:
-    """Return the sum over the first axis, term after term: the same bits however many columns there are."""
+    """Return the sum over the first axis in fixed order, bitwise independent of the number of columns."""
     total = np.array(values[0])
     for value in values[1:]:
         total += value
@@ -150,32 +150,30 @@ def _sum(values: Array) -> Array:
 
 
 class Convection(Process, section="convection", order=25):
-    """What clouds carry through many layers at once."""
+    """Convective transport by clouds through many layers."""
 
-    mass_flux = switch(
-        False, "Whether updraughts and downdraughts act whose mass fluxes are given with the meteorology."
-    )
+    mass_flux = switch(False, "Whether the mass fluxes of updraughts and downdraughts in the meteorology are used.")
     updraught = weather("updraught_mass_flux", "kg m-2 s-1")
     downdraught = weather("downdraught_mass_flux", "kg m-2 s-1", optional=True)
     up_detrainment = weather("updraught_detrainment", "kg m-3 s-1", optional=True)
     down_detrainment = weather("downdraught_detrainment", "kg m-3 s-1", optional=True)
 
     def is_on(self) -> bool:
-        """Whether the case has it on."""
+        """Return True if convection is on."""
         return bool(self.mass_flux)
 
     def idle_reason(self) -> str:
-        """Return why nothing is carried: clouds carry between layers."""
+        """Return why convection has no effect: a single layer."""
         flat = self.mass_flux and self.context.whole.shape[0] == 1
-        return "mass_flux carries nothing in a single layer; leave it out" if flat else ""
+        return "mass_flux has no effect in a single layer; leave it out" if flat else ""
 
     @at_instant("mol/s", "matrix", by_species=False)
     def brought(self, met: "MetState", seconds: float) -> Array:
-        """Air that each layer brings to each other one."""
+        """Convective exchange of air between layers."""
         grid, up = self.context.grid, met.get("updraught_mass_flux")
         if up is None:
             raise DataError(
-                "convection.mass_flux needs updraught_mass_flux [kg m-2 s-1], which the meteorology does not hold; "
+                "convection.mass_flux needs updraught_mass_flux [kg m-2 s-1], which the meteorology does not have; "
                 "give atmosphere_updraft_convective_mass_flux in a Dataset, or leave convection off"
             )
         up, down = molar_flux(up, grid.cell_area), met.get("downdraught_mass_flux")
@@ -186,5 +184,5 @@ class Convection(Process, section="convection", order=25):
 
     @acts_in_columns
     def carried(brought):
-        """All that is carried."""
+        """Convective transport."""
         return brought

@@ -1,7 +1,7 @@
-"""What enters the air at the ground and from chimneys: d(A q)/dt = E [mol/s].
+"""Emission from the ground and from chimneys: d(A q)/dt = E [mol/s].
 
-E is the sum of an inventory of countries and cities, gridded files, points, areas and the isoprene of vegetation, see
-:mod:`airshed.models.air.emissions`. It is constant in each period of at most an hour (UTC).
+E is the sum of an inventory of countries and cities, gridded files, point sources, area sources and isoprene from
+vegetation, see :mod:`airshed.models.air.emissions`. It is constant in periods of at most an hour (UTC).
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Emission(Process, section="emissions", order=25, model=EmissionsSection):
-    """All that is emitted."""
+    """Emission of all sources."""
 
     emission_map = need(EmissionMap)
     inventory_settings = need(InventorySettings, optional=True)
@@ -44,12 +44,12 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     area: tuple[Any, ...]
 
     def is_on(self) -> bool:
-        """Whether the case names something that emits."""
+        """Return True if the case has a source."""
         return bool(self.inventory is not None or self.biogenic or self.gridded or self.point or self.area)
 
     @releases
     def emitted(self, weather: "Meteorology") -> Iterator[Source]:
-        """Vegetation in the columns held here, and the other sources in the whole area."""
+        """Vegetation in the columns of this rank, and all other sources in the whole area."""
         context, becomes, settings = self.context, self.emission_map, self.inventory_settings
         grid, start, species = context.whole, context.start, context.species
 
@@ -60,7 +60,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
                 isoprene, context.grid, weather, context.sun_height, context.land_fraction, start, context.total
             )
 
-        # inventory, and gridded files, which may hold its compounds too
+        # inventory, and gridded files, which may have the same compounds
         split = {} if settings is None else split_of(settings.split_file, settings.pollutants, becomes)
         compounds = {compound.name for parts in split.values() for compound in parts}
         if settings is not None and any(becomes.of(name) for name in compounds):
@@ -91,13 +91,13 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         yield from [AreaEmissions(areas, grid)] if areas else []
 
     def _amount(self, where: str, rate: Quantity, name: str) -> float:
-        """An emission as an amount; one that is given as mass needs the composition of its species."""
+        """Return an emission as an amount; one that is a mass requires the composition of the species."""
         if not rate.unit.startswith("kg"):
             return rate.value
         molar_mass = self.context.molar_masses[name]
         if molar_mass is None:
             raise CaseError(
-                f"{where}: {rate.text!r} of {name} is a mass, but the mechanism does not tell the composition of the "
+                f"{where}: {rate.text!r} of {name} is a mass, but the mechanism does not give the composition of the "
                 f'species; give an amount, such as "1 {rate.unit.replace("kg", "mol")}"'
             )
         return rate.value / molar_mass

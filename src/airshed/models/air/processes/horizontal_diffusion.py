@@ -1,19 +1,19 @@
-"""Horizontal diffusion: turbulence that the grid does not resolve mixes neighbouring columns.
+"""Horizontal diffusion: mixing of neighbouring columns by turbulence that the grid does not resolve.
 
     A dq/dt = sum over the four faces of D (q_neighbour - q),     D = n K dz L / d
 
-with the density n [mol m-3] and the diffusivity K [m2/s] at the face (means of both cells), the thickness dz of the
-layer, the length L of the face and the distance d of the cell centres [m]: second order, conservative, explicit.
-Nothing passes the edges of the area. K is constant, or follows the deformation of the wind (Smagorinsky 1963):
+n [mol m-3] is the density and K [m2/s] the diffusivity at the face (means of both cells). dz is the thickness of the
+layer, L the length of the face and d the distance of the cell centres [m]. The scheme is of second order, conservative
+and explicit. There is no flux through the edges of the area. K is constant, or depends on the wind deformation (Smagorinsky 1963):
 
     K = (c l)^2 |def|,  between bounds;   l^2 = area of the cell
     def^2 = D_T^2 + D_S^2,   D_T = h d(u / h)/dx - w d(v / w)/dy,   D_S = h d(v / h)/dx + w d(u / w)/dy
 
-with the width w and the height h of the cells, which change over a curved grid (w as cos(lat), h constant on longitude
-and latitude).
+w is the width and h the height of the cells, which vary on a curved grid (on longitude and latitude w as cos(lat), and
+h is constant).
 
-A rank needs the weather of its columns with a margin, LOOKS columns wide, for the faces of its own: differences are
-one-sided at the edges of what it is given, and faces of the columns within have the bits of the whole area's.
+A rank needs the weather of its columns with a margin of MARGIN columns. Differences are one-sided at the edges of the
+margin, and bitwise identical to those of the whole area at the faces of its columns.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from airshed.models.air.weather import MetState
 
 
-LOOKS: Final = 2  # columns on each side that the deformation at a face looks at; the density alone looks at 1
+MARGIN: Final = 2  # columns on each side in the deformation at a face; 1 for the density
 SMAGORINSKY: Final = 0.28  # c [1]; source: Smagorinsky 1963, Mon. Weather Rev. 91, 99-164
 MINIMUM, MAXIMUM = 10.0, 1e5
-"""Bounds of K [m2/s]; source: as in LOTOS-EUROS, after Liu & Durran 1977."""
+"""Bounds of K [m2/s]; source: LOTOS-EUROS, after Liu & Durran 1977."""
 
 _NO_FACE: Final = 1e-12
 
 
 def face_winds(grid: Grid, density: Array, eastward_flux: Array, northward_flux: Array) -> tuple[Array, Array]:
-    """Return the winds [m/s] across the west-east and the south-north faces, from the air that passes: F / (n dz L).
+    """Return the winds [m/s] across west and south faces, from the air fluxes: F / (n dz L).
 
     reads    density (nz, nlat, nlon) [mol m-3];  eastward_flux (nz, nlat, nlon + 1), northward_flux
              (nz, nlat + 1, nlon) [mol/s]
-    returns  (u, v) of the shapes of the fluxes; 0 across a pole, where a face has no length
+    returns  (u, v) of the shapes of the fluxes; 0 across a pole, where the length of a face is 0
     """
     thickness = grid.thickness[:, None, None]
     u = eastward_flux / (_face_means(density, 2) * np.maximum(thickness * grid.x_face_length, _NO_FACE))
@@ -51,7 +51,7 @@ def face_winds(grid: Grid, density: Array, eastward_flux: Array, northward_flux:
 
 
 def deformation(grid: Grid, u: Array, v: Array) -> Array:
-    """Return |def| [1/s] of the cells, 0 for air that turns as a solid, on the sphere too.
+    """Return |def| [1/s] of the cells, 0 for solid-body rotation, also on the sphere.
 
     Central differences: D_T of the winds across a cell's own faces, D_S of the winds at its neighbours' centres.
 
@@ -59,7 +59,7 @@ def deformation(grid: Grid, u: Array, v: Array) -> Array:
     source  Smagorinsky 1963, Mon. Weather Rev. 91, 99-164
     """
     width, height = grid.x_width, grid.y_width
-    # winds over the length of the faces that they cross: turning as a solid deforms nothing on a curved grid either
+    # winds over the length of faces: solid-body rotation has no deformation on a curved grid either
     by_x, by_y = u / np.maximum(grid.x_face_length, _NO_FACE), v / np.maximum(grid.y_face_length, _NO_FACE)
     tension = height / width * (by_x[..., 1:] - by_x[..., :-1]) - width / height * (by_y[:, 1:] - by_y[:, :-1])
     centred_u, centred_v = 0.5 * (u[..., 1:] + u[..., :-1]), 0.5 * (v[:, 1:] + v[:, :-1])
@@ -78,11 +78,11 @@ def smagorinsky(
 
 
 def face_exchange(grid: Grid, density: Array, diffusivity: Array | float) -> tuple[Array, Array]:
-    """Return the air that cells exchange through their west and through their south faces [mol/s], both ways alike.
+    """Return the exchange of air through west and south faces [mol/s], equal in both directions.
 
     reads    density (nz, nlat, nlon) [mol m-3];  diffusivity (nz, nlat, nlon) [m2/s], or one for all
-    returns  (west, south), (nz, nlat, nlon + 1) and (nz, nlat + 1, nlon), the last ones those of the east and the north
-             faces of the last cells; 0 at the edges
+    returns  (west, south), (nz, nlat, nlon + 1) and (nz, nlat + 1, nlon), with the east and north faces of the last
+             cells at the end; 0 at the edges
     """
     everywhere = np.broadcast_to(np.asarray(diffusivity, np.float64), density.shape)
     thickness = grid.thickness[:, None, None]
@@ -95,9 +95,9 @@ def face_exchange(grid: Grid, density: Array, diffusivity: Array | float) -> tup
 
 
 def outflow_rate(west: Array, south: Array, air: Array) -> Array:
-    """Return the sum of the exchange through a cell's four faces over its air content [1/s], (nz, nlat, nlon).
+    """Return the ratio of the exchange through the four faces of a cell to its air [1/s], (nz, nlat, nlon).
 
-    Times the step it adds to the sum of the Courant numbers: what an explicit step may take out of a cell.
+    Times the step it adds to the sum of the Courant numbers, which limits an explicit step.
 
     reads  west (nz, nlat, nlon + 1), south (nz, nlat + 1, nlon) [mol/s];  air (nz, nlat, nlon) [mol]
     """
@@ -105,14 +105,14 @@ def outflow_rate(west: Array, south: Array, air: Array) -> Array:
 
 
 def _face_means(values: Array, axis: int) -> Array:
-    """Return the means of both cells at the faces along an axis, at the edges the value of the cell inside."""
+    """Return means of adjacent cells at the faces along an axis, and the values of the outermost cells at the edges."""
     first, last = values.take([0], axis), values.take([-1], axis)
     before, behind = np.concatenate([first, values], axis), np.concatenate([values, last], axis)
     return np.asarray(0.5 * (before + behind))
 
 
 def _slope(values: Array, axis: int) -> Array:
-    """Return the change of values from cell to cell along an axis, central, one-sided at the edges, 0 for one cell."""
+    """Return central differences along an axis, one-sided at the edges, 0 for a single cell."""
     count = values.shape[axis]
     if count == 1:
         return np.zeros_like(values)
@@ -123,30 +123,32 @@ def _slope(values: Array, axis: int) -> Array:
 
 
 class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
-    """Exchange between neighbouring columns by turbulence that the grid does not resolve."""
+    """Exchange between neighbouring columns by unresolved turbulence."""
 
-    margin = LOOKS
+    margin = MARGIN
     diffusivity = choice_or_quantity(
         "none", ("none", "smagorinsky"), "m2/s",
-        "A diffusivity, everywhere the same; `smagorinsky` for that of the wind's deformation.", most="1e6 m2/s",
+        "Constant diffusivity, or `smagorinsky` for a diffusivity from the wind deformation.", most="1e6 m2/s",
     )  # fmt: skip
-    minimum_diffusivity = quantity(f"{MINIMUM:g} m2/s", "m2/s", "Least diffusivity of `smagorinsky`.", most="1e6 m2/s")
+    minimum_diffusivity = quantity(
+        f"{MINIMUM:g} m2/s", "m2/s", "Minimum diffusivity of `smagorinsky`.", most="1e6 m2/s"
+    )
     maximum_diffusivity = quantity(
-        f"{MAXIMUM:g} m2/s", "m2/s", "Greatest diffusivity of `smagorinsky`.", most="1e6 m2/s"
+        f"{MAXIMUM:g} m2/s", "m2/s", "Maximum diffusivity of `smagorinsky`.", most="1e6 m2/s"
     )
 
     def prepare(self) -> None:
-        """Nothing is known of any instant."""
+        """Initialise the cache of an instant."""
         self._known: tuple[float, tuple[Array, Array]] | None = None
 
     def is_on(self) -> bool:
-        """Whether there is a diffusivity."""
+        """Return True if there is a diffusivity."""
         return bool(self.diffusivity != "none")
 
     def idle_reason(self) -> str:
-        """Return why nothing is exchanged: it is between columns."""
+        """Return why diffusion has no effect: a single column."""
         single = self.is_on() and self.context.whole.shape[1:] == (1, 1)
-        return "diffusivity exchanges nothing in a single column; leave it out" if single else ""
+        return "diffusivity has no effect in a single column; leave it out" if single else ""
 
     @at_instant("mol/s", "west faces", by_species=False)
     def west_air(self, met: "MetState", seconds: float) -> Array:
@@ -159,7 +161,7 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
         return self._faces(met, seconds)[1]
 
     def _faces(self, met: "MetState", seconds: float) -> tuple[Array, Array]:
-        """Both, of the weather of these columns and those around them."""
+        """Return both exchanges, from the weather of the columns of this rank and the margin."""
         if self._known is None or self._known[0] != seconds:
             west, south = face_exchange(self.context.around, met.air_density, self._diffusivity(met))
             inside = self.context.inside
@@ -176,5 +178,5 @@ class HorizontalDiffusion(Process, section="horizontal_diffusion", order=15):
 
     @acts_through_faces
     def mixed(west_air, south_air):
-        """All that is exchanged."""
+        """Horizontal turbulent exchange."""
         return west_air, south_air

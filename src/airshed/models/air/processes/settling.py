@@ -1,15 +1,16 @@
-"""Gravitational settling: particles fall through the layers to the ground.
+"""Gravitational settling of particles through the layers to the ground.
 
     dq(k)/dt = [ F(k+1) q(k+1) - F(k) q(k) ] / A(k),      F = v n a
 
-with the speed of fall v [m/s] of a layer, the density n [mol m-3] of its air, the area a [m2] of its lower face and its
-content of air A [mol]: upwind, first order, implicit in the column solve. What leaves the lowest layer is deposited.
+v [m/s] is the settling velocity in a layer, n [mol m-3] the density of its air, a [m2] the area of its lower face and
+A [mol] its air content. The scheme is upwind, of first order, and implicit in the column solve. The flux out of the
+lowest layer is deposited.
 
-The speed is that of Stokes, with the slip of the air at small particles and more drag on fast ones:
+The velocity is that of Stokes, with the slip correction for small particles and increased drag on fast ones:
 
     v = v0 / (1 + 0.15 Re^0.687),   v0 = (rho_p - rho) g d^2 C / (18 mu),   Re = rho v d / mu
 
-Formulas take the diameter d [m] and the density rho_p [kg m-3] of a particle, a sphere, and the state of the air.
+Formulas use the diameter d [m] and the density rho_p [kg m-3] of a spherical particle, and the state of the air.
 """
 
 from typing import Final
@@ -23,9 +24,9 @@ from airshed.process import Process, at_instant, per_species, settling, weather
 _SUTHERLAND: Final = (1.458e-6, 110.4)
 _SLIP: Final = (1.257, 0.4, 1.1)
 _DRAG: Final = (0.15, 0.687)
-_STEPS: Final = 5  # of Newton's method after the first: then the speed is right to 1e-6 up to a Reynolds number of 800
-_NO_MOTION: Final = 1e-30  # reynolds number in place of 0, of which the power has no derivative
-LARGEST_REYNOLDS: Final = 800.0  # up to which the law of drag holds; drops of 3 mm fall so fast
+_STEPS: Final = 5  # Newton steps after the first, accurate to 1e-6 up to a Reynolds number of 800
+_NO_MOTION: Final = 1e-30  # minimum Reynolds number, since the power has no derivative at 0
+LARGEST_REYNOLDS: Final = 800.0  # upper limit of the drag law, reached by drops of 3 mm
 
 
 def viscosity(temperature: Array) -> Array:
@@ -39,7 +40,7 @@ def viscosity(temperature: Array) -> Array:
 
 
 def mean_free_path(temperature: Array, pressure: Array) -> Array:
-    """Return the mean free path of the molecules of air [m]: 2 mu / (p sqrt(8 M / (pi R T))).
+    """Return the mean free path of air molecules [m]: 2 mu / (p sqrt(8 M / (pi R T))).
 
     reads   temperature [K], pressure [Pa]
     source  Seinfeld & Pandis 2006, Atmospheric Chemistry and Physics, equation 9.6
@@ -49,10 +50,10 @@ def mean_free_path(temperature: Array, pressure: Array) -> Array:
 
 
 def slip_correction(diameter: Array, path: Array) -> Array:
-    """Return C = 1 + (2 l / d) [1.257 + 0.4 exp(-1.1 d / (2 l))] [1], by which the air's slip lessens the drag.
+    """Return the slip correction of the drag, C = 1 + (2 l / d) [1.257 + 0.4 exp(-1.1 d / (2 l))] [1].
 
     reads   diameter d [m], path l [m]
-    source  Cunningham's correction with the numbers of Davies 1945, Proc. Phys. Soc. 57, 259; Seinfeld & Pandis 2006,
+    source  Cunningham's correction with coefficients of Davies 1945, Proc. Phys. Soc. 57, 259; Seinfeld & Pandis 2006,
             equation 9.34
     """
     first, second, third = _SLIP
@@ -61,7 +62,7 @@ def slip_correction(diameter: Array, path: Array) -> Array:
 
 
 def stokes_velocity(diameter: Array, density: Array, temperature: Array, pressure: Array) -> Array:
-    """Return the speed of fall [m/s] where the air flows round the particle without inertia; never upwards.
+    """Return the Stokes settling velocity [m/s] of a particle in viscous flow; never upwards.
 
     v0 = (rho_p - rho) g d^2 C / (18 mu)
 
@@ -74,12 +75,12 @@ def stokes_velocity(diameter: Array, density: Array, temperature: Array, pressur
 
 
 def settling_velocity(diameter: Array, density: Array, temperature: Array, pressure: Array) -> Array:
-    """Return the speed of fall [m/s] with the drag of fast particles, C_D = 24 / Re (1 + 0.15 Re^0.687).
+    """Return the settling velocity [m/s] with the drag of fast particles, C_D = 24 / Re (1 + 0.15 Re^0.687).
 
-    X = Re / Re0 solves X + 0.15 Re0^0.687 X^1.687 = 1. The left side is convex and rises, so that Newton's method from
-    X = 1 comes down to the root; a fixed number of steps makes it a formula.
+    X = Re / Re0 solves X + 0.15 Re0^0.687 X^1.687 = 1. The left side is convex and increasing, so that Newton's method
+    from X = 1 converges monotonically; the number of steps is fixed.
 
-    reads   as :func:`stokes_velocity`; all of them broadcast, particles in front of levels
+    reads   as :func:`stokes_velocity`; all arguments broadcast, with particles before levels
     source  Schiller & Naumann 1933, Z. Ver. Dtsch. Ing. 77, 318; Seinfeld & Pandis 2006, equation 9.32
     """
     velocity = stokes_velocity(diameter, density, temperature, pressure)
@@ -94,12 +95,12 @@ def settling_velocity(diameter: Array, density: Array, temperature: Array, press
 
 
 def reynolds_number(velocity: Array, diameter: Array, temperature: Array, pressure: Array) -> Array:
-    """Return Re = rho v d / mu [1] of a particle that falls with a velocity [m/s]."""
+    """Return Re = rho v d / mu [1] of a particle with a settling velocity [m/s]."""
     return _air(temperature, pressure) * velocity * diameter / viscosity(temperature)
 
 
 def sinking_air(velocity: Array, air: Array, thickness: Array) -> Array:
-    """Return the air that particles fall through [mol/s], F = v n a = v A / dz through the lower faces of cells.
+    """Return the settling flux of air [mol/s], F = v n a = v A / dz, through the lower faces of cells.
 
     reads  velocity [m/s];  air A [mol];  thickness dz [m]
     """
@@ -107,7 +108,7 @@ def sinking_air(velocity: Array, air: Array, thickness: Array) -> Array:
 
 
 def outflow_rate(velocity: Array, thickness: Array) -> Array:
-    """Return v / dz [1/s]: times the step, the layers that a particle falls through in it. No limit: it is implicit."""
+    """Return v / dz [1/s]: times the step, a Courant number without a limit, since settling is implicit."""
     return velocity / thickness
 
 
@@ -117,14 +118,14 @@ def _air(temperature: Array, pressure: Array) -> Array:
 
 
 class Settling(Process, section="particles", order=45):
-    """Species that are particles: they fall by their weight, and deposit and are washed out according to their size."""
+    """Particles: species with gravitational settling, and deposition and scavenging by size."""
 
     diameters = per_species(
-        "m", 'Diameters of the particles that species are, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm",
+        "m", 'Diameters of particles by species, such as `{ DUST = "10 um" }`.', least="1 nm", most="3 mm",
         missing=None, settable=True,
     )  # fmt: skip
     densities = per_species(
-        "kg/m3", "Densities of these particles; 1000 kg/m3 where none is given.", missing=1000.0,
+        "kg/m3", "Densities of particles by species; by default 1000 kg/m3.", missing=1000.0,
         least="100 kg/m3", most="25000 kg/m3", settable=True,
     )  # fmt: skip
     temperature = weather("temperature", "K")
@@ -132,10 +133,10 @@ class Settling(Process, section="particles", order=45):
 
     @at_instant("m/s")
     def speed(diameters, densities, temperature, pressure):
-        """Speed of fall."""
+        """Settling velocity."""
         return settling_velocity(diameters, densities, temperature, pressure)
 
     @settling(term="settled")
     def falls(speed):
-        """Through lower faces, at last to the ground."""
+        """Settling through lower faces to the ground."""
         return speed

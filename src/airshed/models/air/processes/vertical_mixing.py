@@ -1,7 +1,7 @@
-"""Turbulence mixes species vertically: d(A q)/dt = E_up (q_above - q) + E_down (q_below - q), E = rho_f K a / dz.
+"""Vertical turbulent mixing: d(A q)/dt = E_up (q_above - q) + E_down (q_below - q), E = rho_f K a / dz.
 
-Second order, symmetric, implicit: it conserves each species and leaves what is uniform as it is. K [m2/s] is the
-turbulent diffusivity of the meteorology.
+Second order, symmetric, implicit: it conserves each species and uniform mixing ratios. K [m2/s] is the turbulent
+diffusivity of the meteorology.
 """
 
 from typing import TYPE_CHECKING
@@ -21,16 +21,16 @@ class VerticalMixing(Process, section="transport", order=20, model=TransportSect
     diffusion: bool
 
     def is_on(self) -> bool:
-        """Whether turbulence is to act."""
+        """Return True if vertical mixing is on."""
         return self.diffusion
 
     @at_instant("mol/s", "cells", by_species=False)
     def mixed_air(self, met: "MetState", seconds: float) -> Array:
-        """Air that turbulence exchanges through the upper face of each cell."""
+        """Turbulent exchange of air through the upper face of each cell."""
         grid = self.context.grid
         return turbulent_exchange(met.air_density, met.diffusivity, grid.cell_area, grid.thickness)
 
     @exchange
     def mixing(mixed_air):
-        """All that is exchanged."""
+        """Vertical turbulent exchange."""
         return mixed_air

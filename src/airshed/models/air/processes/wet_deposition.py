@@ -1,13 +1,13 @@
-"""Wet deposition: what rain takes out of the air, in cloud and below it.
+"""Wet deposition: scavenging by rain in and below cloud.
 
     dq/dt = - Lambda q,      Lambda = a R_below + b R_in + c R_below^0.79
 
-R_below and R_in [kg m-2 s-1] are the rain that falls through a layer without and with cloud, the same for all species.
-a, b and c are numbers of a species: of its scavenging ratios W or the efficiency E with which drops catch particles,
+R_below and R_in [kg m-2 s-1] are the rain through a layer without and with cloud, the same for all species. a, b and c
+are coefficients of a species, from its scavenging ratios W or the collection efficiency E of particles,
 
     gases      a = W_sub / (rho_w h_s)     particles  a = A E / V_dr     both  b = W_in / (rho_w h_s)
 
-or c alone, from a coefficient that a case gives. With Henry's law, W is at most that of equilibrium, H* R T.
+or only c, from a coefficient in the case. With Henry's law, W is at most that of equilibrium, H* R T.
 
 source  Simpson et al. 2012, Atmos. Chem. Phys. 12, 7825-7868, section 8.2; Berge & Jakobsen 1998, Tellus B 50, 205-223
 """
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 WATER_DENSITY: Final = 1000.0  # rho_w [kg m-3]
 SCAVENGING_DEPTH: Final = 1000.0  # h_s [m], the characteristic depth of scavenging
 COLLECTION: Final = 5.2
-"""A [m3 kg-1 s-1] of drops of the Marshall-Palmer sizes; with V_dr [m s-1], the speed at which they fall."""
+"""A [m3 kg-1 s-1] of drops with a Marshall-Palmer size distribution; V_dr [m s-1] is their fall speed."""
 FALL_SPEED: Final = 5.0
-LEAST_CLOUD_WATER: Final = 1e-7  # [kg/kg] that makes a layer a cloud
+LEAST_CLOUD_WATER: Final = 1e-7  # minimum of a cloudy layer [kg/kg]
 EXPONENT: Final = 0.79
-"""Of the rain in the rate that a given coefficient makes; source: Sportisse 2007, Atmos. Environ. 41, 2683-2698."""
+"""Exponent of rain in the loss rate from a coefficient; source: Sportisse 2007, Atmos. Environ. 41, 2683-2698."""
 SOLUBLE_BELOW: Final = 0.5e6
 SOLUBLE_IN: Final = 1.4e6  # scavenging ratios [1] of gases that dissolve at once, such as HNO3, below and in cloud
 _REFERENCE: Final = 298.0
@@ -45,9 +45,9 @@ _MM_PER_HOUR: Final = 1.0 / 3600.0
 
 
 def ratio_factor(ratio: Array) -> Array:
-    """Return a or b of a scavenging ratio: W / (rho_w h_s).
+    """Return a or b from a scavenging ratio: W / (rho_w h_s).
 
-    reads  ratio [1], concentration in rain over that in air        returns  [m2/kg]: times rain, a rate [1/s]
+    reads  ratio [1] of the concentrations in rain and in air        returns  [m2/kg]: times rain, a rate [1/s]
     """
     return ratio / (WATER_DENSITY * SCAVENGING_DEPTH)
 
@@ -85,7 +85,7 @@ def at_temperature(value: Array, cold: Array, temperature: Array) -> Array:
 
 
 def effective_henry(henry: Array, acid: Array, second: Array, base: Array, hydrogen: float | Array) -> Array:
-    """Return Henry's constant of all that a gas becomes in water of a given acidity.
+    """Return the effective Henry's constant of a gas with dissociation, in water of a given pH.
 
     H* = H (1 + K1/[H+] + K1 K2/[H+]^2 + Kb/Kw [H+])
 
@@ -105,28 +105,28 @@ def equilibrium_ratio(henry: Array, temperature: Array) -> Array:
     return henry * _LITRES_ATMOSPHERES * GAS_CONSTANT * temperature
 
 
-def rain_without_cloud(precipitation: Array, layer_faces: Array, origin: float) -> Array:
-    """Return the rain through layers without any data of clouds: all of it, from ``origin`` to the ground.
+def rain_without_cloud(precipitation: Array, layer_faces: Array, top: float) -> Array:
+    """Return the rain through layers without cloud data: the precipitation, from ``top`` to the ground.
 
-    reads    precipitation (nlat, nlon) [kg m-2 s-1];  layer_faces (nz + 1,) [m];  origin [m] above ground
-    returns  R_below (nz, nlat, nlon) [kg m-2 s-1], of the layer that holds the origin by the part below it
+    reads    precipitation (nlat, nlon) [kg m-2 s-1];  layer_faces (nz + 1,) [m];  top [m] above ground
+    returns  R_below (nz, nlat, nlon) [kg m-2 s-1], in the layer with the top in proportion to the part below it
     """
-    part = np.minimum(np.maximum((origin - layer_faces[:-1]) / np.diff(layer_faces), 0.0), 1.0)
+    part = np.minimum(np.maximum((top - layer_faces[:-1]) / np.diff(layer_faces), 0.0), 1.0)
     return np.asarray(part[:, None, None] * np.maximum(precipitation, 0.0))
 
 
 def rain_in_layers(
-    precipitation: Array, cloud_water: Array, air_density: Array, layer_faces: Array, origin: float
+    precipitation: Array, cloud_water: Array, air_density: Array, layer_faces: Array, top: float
 ) -> tuple[Array, Array]:
     """Return the rain through layers without and with cloud, formed in proportion to the water of the cloud.
 
-    R(k) = P sum over l >= k of w(l) / sum over all l of w(l),   w = q_c n M dz  where q_c is at least 1e-7 kg/kg
+    R(k) = P sum over l >= k of w(l) / sum over all l of w(l);   w = q_c n M dz  where q_c is at least 1e-7 kg/kg
 
-    It is that of the lower face, and nothing of it evaporates. Where it rains from a column without cloud water, it
-    does from ``origin``, as in :func:`rain_without_cloud`.
+    It is the rain at the lower face, without evaporation. In a column without cloud water, rain begins at ``top``, as
+    in :func:`rain_without_cloud`.
 
     reads    precipitation (nlat, nlon) [kg m-2 s-1];  cloud_water (nz, nlat, nlon) [kg/kg]
-             air_density (nz, nlat, nlon) [mol m-3];  layer_faces (nz + 1,), origin [m] above ground
+             air_density (nz, nlat, nlon) [mol m-3];  layer_faces (nz + 1,), top [m] above ground
     returns  (R_below, R_in), each (nz, nlat, nlon) [kg m-2 s-1]; one of them is 0 in every cell
     """
     is_cloud = cloud_water >= LEAST_CLOUD_WATER
@@ -135,17 +135,17 @@ def rain_in_layers(
     has_cloud = above[0] > 0.0
     share = above / np.where(has_cloud, above[0], 1.0)
     rain = np.where(
-        has_cloud, share * np.maximum(precipitation, 0.0), rain_without_cloud(precipitation, layer_faces, origin)
+        has_cloud, share * np.maximum(precipitation, 0.0), rain_without_cloud(precipitation, layer_faces, top)
     )
     return np.where(is_cloud, 0.0, rain), np.where(is_cloud, rain, 0.0)
 
 
 @dataclass(frozen=True)
 class ScavengedSpecies(TableEntry):
-    """A substance that goes into rain; see the table for what the numbers are, which are 0 where it has none.
+    """Scavenged substance; the table describes its numbers, which are 0 if it has none.
 
-    henry  (constant at 298 K [mol/(l atm)], growth in the cold [K]);  acid  the same of both dissociations [mol/l];
-    base   the same of Kb/Kw [l/mol]
+    henry  (constant at 298 K [mol/(l atm)], temperature dependence [K]);  acid  the same for both dissociations
+    [mol/l];  base  the same for Kb/Kw [l/mol]
     """
 
     in_cloud: float
@@ -158,7 +158,7 @@ class ScavengedSpecies(TableEntry):
 
 @cache
 def scavenged_species() -> Mapping[str, ScavengedSpecies]:
-    """Return what goes into rain, see :func:`airshed.models.air.species_map.parts.entries_of`."""
+    """Return the scavenged substances, see :func:`airshed.models.air.species_map.parts.entries_of`."""
 
     def make(name: str, row: Mapping[str, Any]) -> ScavengedSpecies:
         first, second, *_ = *zip(row.get("acid", ()), row.get("acid_cold", ()), strict=True), (0.0, 0.0), (0.0, 0.0)
@@ -173,29 +173,29 @@ def scavenged_species() -> Mapping[str, ScavengedSpecies]:
 
 
 class Scavenging:
-    """Numbers of species by which rain takes them out of the air.
+    """Scavenging coefficients of species.
 
-    species     those that go into rain, in the mechanism's order
-    provenance  where each has its numbers from
+    species     scavenged species, in the order of the mechanism
+    provenance  source of the numbers of each species
     below       a [m2/kg] of each, (n,);  inside  b [m2/kg];  coefficient  c [1/s] in rain of 1 mm/h
-    soluble     whether Henry's law limits a and b of each, (n,)
+    soluble     True if Henry's law limits a and b of a species, (n,)
     """
 
     def __init__(
         self, species: Sequence[str], substances: Mapping[str, str], *, scheme: str = "ratios", ph: float = 5.0,
         coefficients: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
-        """Look up the species.
+        """Find the numbers of the species.
 
         substances    {species: substance of the deposition table}
-        scheme        "ratios" (scavenging ratios of the table), "henry" (those of very soluble gases, limited by
-                      Henry's law; particles as with "ratios"), or "none" (only what ``coefficients`` gives)
-        ph            of the rain
-        coefficients  {species: loss [1/s] to rain of 1 mm/h} in place of the scheme's; 0 for none
+        scheme        "ratios" (scavenging ratios of the table), "henry" (ratios of very soluble gases, limited by
+                      Henry's law; particles as with "ratios"), or "none" (only ``coefficients``)
+        ph            pH of the rain
+        coefficients  {species: loss rate [1/s] in rain of 1 mm/h} in place of the scheme; 0 for none
         """
         given = coefficients or {}
 
-        def find(name: str) -> ScavengedSpecies | None:  # by the substance as which it deposits
+        def find(name: str) -> ScavengedSpecies | None:  # by the surrogate of its deposition
             dry = depositing_species().get(name.casefold())
             entry = scavenged_species().get((dry.name if dry else name).casefold())
             without = entry is None or scheme == "none" or (scheme == "ratios" and entry.in_cloud == 0.0)
@@ -223,7 +223,7 @@ class Scavenging:
         return total
 
     def henry(self, name: str, temperature: Array) -> Array:
-        """Return the effective Henry's constant [mol/(l atm)] of a species that the scheme "henry" limits."""
+        """Return the effective Henry's constant [mol/(l atm)] of a species with the scheme "henry"."""
         entry = self._entries[self.species.index(name)]
         assert entry is not None
         henry, acid, second, base = (
@@ -244,26 +244,26 @@ def _factors(entry: ScavengedSpecies | None, scheme: str) -> tuple[float, float]
 
 
 class WetDeposition(Process, section="wet_deposition", order=40):
-    """What rain takes out of the air."""
+    """Wet deposition by rain."""
 
     scheme = choice(
         "none", ("ratios", "henry", "none"),
-        "`ratios` takes scavenging ratios of a table; `henry` those of soluble gases, up to what Henry's law allows.",
+        "`ratios`: scavenging ratios of a table; `henry`: ratios of soluble gases, limited by Henry's law.",
     )  # fmt: skip
     coefficients = per_species(
-        "1/s", 'Loss of species to rain of 1 mm/h, such as `{ HNO3 = "1e-4 1/s" }`; in the place of the scheme\'s.',
+        "1/s", 'Loss rates in rain of 1 mm/h by species, such as `{ HNO3 = "1e-4 1/s" }`, in place of the scheme.',
         most="1 1/s",
     )  # fmt: skip
     ph = number(5.0, "pH of the rain, for `henry`.", ge=0.0, le=14.0)
     precipitation_top = quantity(
-        "3 km", "m", "Height where it begins to rain, where nothing tells of clouds.", most="30 km"
+        "3 km", "m", "Height above ground at which rain forms in columns without cloud data.", most="30 km"
     )
     substances = need(DepositionMap)
     cloud_water = weather("cloud_water", "kg kg-1", optional=True)
     precipitation = weather("precipitation", "kg m-2 s-1")
 
     def prepare(self) -> None:
-        """Look up as what each species goes into rain."""
+        """Find the scavenging coefficients of each species."""
         coefficients: Mapping[str, Quantity] = self.coefficients
         self.numbers = Scavenging(
             self.context.species, self.substances.substances(self.context.species),
@@ -272,41 +272,41 @@ class WetDeposition(Process, section="wet_deposition", order=40):
         )  # fmt: skip
 
     def is_on(self) -> bool:
-        """Whether some species goes into rain."""
+        """Return True if a species is scavenged."""
         return bool(self.species)
 
     def idle_reason(self) -> str:
-        """Return why no species goes into rain, where the case has a scheme."""
+        """Return why a scheme has no effect: no species is scavenged."""
         if self.species or self.scheme == "none":
             return ""
         return (
-            f'scheme = "{self.scheme}" knows no species of the mechanism as soluble, by its species map or by name; '
+            f'scheme = "{self.scheme}" finds no soluble species in the mechanism, by its species map or by name; '
             'give coefficients, such as { HNO3 = "1e-4 1/s" }, or scheme = "none"'
         )
 
     @property
     def species(self) -> tuple[str, ...]:
-        """Those that have numbers."""
+        """Scavenged species."""
         return self.numbers.species
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Where each species has its numbers from."""
+        """Source of the numbers of each species."""
         return self.numbers.provenance
 
     @at_instant("1/s", "cells", by_species=True)
     def rate(self, met: "MetState", seconds: float) -> Array:
-        """Lambda of each species."""
-        faces, origin = self.context.grid.layer_faces, self.precipitation_top.value
+        """Scavenging rate of each species."""
+        faces, top = self.context.grid.layer_faces, self.precipitation_top.value
         cloud = met.get("cloud_water")
         if cloud is None:
-            below = rain_without_cloud(met.precipitation, faces, origin)
+            below = rain_without_cloud(met.precipitation, faces, top)
             inside = np.zeros_like(below)
         else:
-            below, inside = rain_in_layers(met.precipitation, cloud, met.air_density, faces, origin)
+            below, inside = rain_in_layers(met.precipitation, cloud, met.air_density, faces, top)
         return self.numbers.rate(below, inside, met.temperature)
 
     @loss(term="washed")
     def washed(rate):
-        """First-order loss at all levels."""
+        """First-order loss in all layers."""
         return rate

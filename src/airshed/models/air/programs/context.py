@@ -112,7 +112,7 @@ class StageRunner:
         """Restore a state that any number of ranks saved; collective."""
 
     def wall(self) -> dict[str, float]:
-        """Return the wall time of parts of all steps so far [s], except those that steppers measure."""
+        """Return the wall time of parts of all steps so far [s], except the times that steppers measure."""
         return {}
 
     def tables(self) -> list[Table]:

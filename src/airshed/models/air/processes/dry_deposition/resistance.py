@@ -1,9 +1,9 @@
-"""The resistances to dry deposition: turbulence, the film of still air, the surface.
+"""Resistances to dry deposition: turbulence, the quasi-laminar layer, the surface.
 
     v = 1 / (R_a + R_b + R_c)
 
-Velocities and resistances carry places at the end, (nlat, nlon) or cells in a row, and species in front: (n, 1, 1) or
-(n, nlat, nlon).
+The last axes of velocities and resistances are columns, (nlat, nlon) or a list of cells, and the first axis is species:
+(n, 1, 1) or (n, nlat, nlon).
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _WARMEST_LEAF = 40.0
 _STRONGEST_PARTICLE_INSTABILITY = 0.04
 
 SEASONS = ("summer", "autumn", "late_autumn", "spring")
-"""Seasonal categories of Wesely (1989); that of snow is left out."""
+"""Seasonal categories of Wesely (1989), except snow."""
 
 WATER = "water"
 _SEASON_OF_MONTH = ("late_autumn",) * 2 + ("spring",) * 3 + ("summer",) * 3 + ("autumn",) * 2 + ("late_autumn",) * 2
@@ -34,7 +34,7 @@ _SEASON_OF_MONTH = ("late_autumn",) * 2 + ("spring",) * 3 + ("summer",) * 3 + ("
 
 @dataclass(frozen=True)
 class Surface:
-    """A kind of surface in one season: share of land or sea [1], and resistances [s/m], infinite where none goes."""
+    """Surface type in one season: fraction of land or sea [1], and resistances [s/m], infinite without uptake."""
 
     share: float
     stomata: float
@@ -47,12 +47,12 @@ class Surface:
 
 
 def season(month: int, latitude: float) -> str:
-    """Return Wesely's seasonal category for a month (1 to 12) and a latitude [degrees]; half a year on in the south."""
+    """Return the season of Wesely for a month (1 to 12) and a latitude [degrees], shifted by six months in the south."""
     return _SEASON_OF_MONTH[(month - 1 + (6 if latitude < 0.0 else 0)) % 12]
 
 
 def surfaces(of_season: str) -> dict[str, Surface]:
-    """Return the kinds of surface in one of ``SEASONS``: those of the land with their shares, and water with 1."""
+    """Return the surface types in one of ``SEASONS``: land types with their fractions, and water with 1."""
     table = read_table("deposition/surfaces.toml")
     mix = table["mix"]
     return {
@@ -62,7 +62,7 @@ def surfaces(of_season: str) -> dict[str, Surface]:
 
 
 def aerodynamic(height: float, roughness: Array, friction_velocity: Array, obukhov_length: Array) -> Array:
-    """Return the resistance of the turbulent air between ``height`` [m] and the surface.
+    """Return the aerodynamic resistance between ``height`` [m] and the surface.
 
     R_a = [ ln(z/z0) - psi(z/L) + psi(z0/L) ] / (kappa u*)
 
@@ -89,7 +89,7 @@ def _stability(ratio: Array) -> Array:
 
 
 def quasi_laminar(mass: Array, friction_velocity: Array) -> Array:
-    """Return the resistance of the still air next to the surface to gases of molar masses ``mass`` [g/mol].
+    """Return the resistance of the quasi-laminar layer to gases of molar masses ``mass`` [g/mol].
 
     R_b = 2 / (kappa u*) (Sc / Pr)^(2/3),   Sc = 0.62 sqrt(M / M_water)
 
@@ -103,10 +103,10 @@ def quasi_laminar(mass: Array, friction_velocity: Array) -> Array:
 
 
 def surface_weather(radiation: Array, temperature: Array) -> tuple[Array, Array, Array]:
-    """Return what the weather does to the uptake by any surface, (nlat, nlon).
+    """Return factors of the weather on the uptake by any surface, (nlat, nlon).
 
-    Openness of pores to water vapour over their least resistance, { 1 + [200 / (G + 0.1)]^2 }^-1 T (40 - T) / 400 [1];
-    1000 exp(-T - 4), by which surfaces take up less in the cold [s/m]; from the air above the canopy down into it,
+    Stomatal conductance of water vapour relative to its maximum, { 1 + [200 / (G + 0.1)]^2 }^-1 T (40 - T) / 400 [1];
+    additional resistance in the cold, 1000 exp(-T - 4) [s/m]; resistance of convection in the canopy,
     r_dc = 100 [1 + 1000/(G + 10)] [s/m]
 
     reads  radiation G [W/m2] and temperature of the air near the ground [K]
@@ -121,15 +121,15 @@ def surface_weather(radiation: Array, temperature: Array) -> tuple[Array, Array,
 def surface(
     kind: Surface, mass: Array, henry: Array, reactivity: Array, openness: Array, cold: Array, down: Array
 ) -> Array:  # fmt: skip
-    """Return the resistance of a kind of surface to gases: leaf pores, leaf skin, lower canopy and ground in parallel.
+    """Return the surface resistance to gases: stomata, cuticles, lower canopy and ground in parallel.
 
     1/R_c = 1/(r_s + r_m) + 1/r_lu + 1/(r_dc + r_cl) + 1/(r_ac + r_gs);  at least 1 s/m
 
     r_s = r_i D_water/D { 1 + [200 / (G + 0.1)]^2 } 400 / (T (40 - T)), shut below 0 and above 40 degrees Celsius
     r_m = 1 / (H/3000 + 100 f0),   r_lu = r_lu' / (H/1e5 + f0),   r_dc = 100 [1 + 1000/(G + 10)]
-    r_cl, r_gs = 1 / (H/(1e5 r_SO2) + f0/r_O3); r_lu, r_cl and r_gs grow by 1000 exp(-T - 4) in the cold
+    r_cl, r_gs = 1 / (H/(1e5 r_SO2) + f0/r_O3); r_lu, r_cl and r_gs increase by 1000 exp(-T - 4) in the cold
 
-    Written so that it can be compiled, see ``kernels.one_pass``.
+    The formula is compiled, see ``kernels.one_pass``.
 
     reads    mass [g/mol], henry [mol/(l atm)], reactivity f0 [1]: (n, 1, 1); weather as of :func:`surface_weather`
     returns  (n, nlat, nlon) [s/m]
@@ -151,17 +151,17 @@ def surface(
 
 
 def _uptake(henry: Array, reactivity: Array, as_so2: float, as_o3: float) -> Array:
-    """Return the conductance [m/s] of a surface of known resistance to SO2 (H = 1e5) and O3 (f0 = 1)."""
+    """Return the conductance [m/s] of a surface from its resistances to SO2 (H = 1e5) and O3 (f0 = 1)."""
     return henry / (1e5 * as_so2) + reactivity / as_o3
 
 
 def _then(conductance: Array, resistance: Array | float) -> Array:
-    """Return the conductance [m/s] of a conductance and a resistance [s/m] one after the other."""
+    """Return the conductance [m/s] of a conductance and a resistance [s/m] in series."""
     return conductance / (1.0 + conductance * resistance)
 
 
 def fine_particles(friction_velocity: Array, obukhov_length: Array, turbulent: Array) -> Array:
-    """Return the velocity at which fine particles (0.1 to 1 um) deposit.
+    """Return the deposition velocity of fine particles (0.1 to 1 um).
 
     v = 1 / (R_a + 1/v_s),   v_s = u*/500 (1 + (300/-L)^(2/3) where L < 0), with -1/L at most 0.04 per m
 

@@ -1,6 +1,6 @@
-"""The ground takes up gases and particles from the lowest layer: d(A q)/dt = -v a N q, velocity v [m/s] by a scheme.
+"""Dry deposition from the lowest layer: d(A q)/dt = -v a N q, with the velocity v [m/s] of a scheme.
 
-v is given, constant over land and sea, or follows from the resistances of the air and the surface to each substance.
+v is a setting, constant over land and over sea, or follows from the resistances of air and surface to each substance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,14 +27,14 @@ _NIGHT = 0.25
 
 
 class DryDeposition(Process, section="deposition", order=30, model=DepositionSection):
-    """What the ground takes up."""
+    """Dry deposition to the ground."""
 
     substances = need(DepositionMap)
     scheme: str
     velocities: Mapping[str, Quantity]
 
     def prepare(self) -> None:
-        """Look up how each species deposits."""
+        """Find the deposition of each species."""
         context = self.context
         month = int(context.start.astype("datetime64[M]").astype(int)) % 12 + 1
         self.of_species = DepositionVelocities(
@@ -45,27 +45,27 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
         )  # fmt: skip
 
     def is_on(self) -> bool:
-        """Whether some species deposits."""
+        """Return True if a species deposits."""
         return bool(self.species)
 
     @property
     def species(self) -> tuple[str, ...]:
-        """Those that have a velocity."""
+        """Depositing species."""
         return self.of_species.species
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Where each species has its velocity from."""
+        """Source of the velocity of each species."""
         return self.of_species.provenance
 
     @property
     def depends_on_sun(self) -> bool:
-        """Whether velocities change between day and night in air that stays the same."""
+        """True if velocities differ between day and night in constant weather."""
         return self.of_species.depends_on_sun
 
     @at_instant("mol/s", "ground", by_species=True)
     def conductance(self, met: "MetState", seconds: float) -> Array:
-        """Air that loses its content to the ground."""
+        """Deposition conductance of the lowest layer."""
         context = self.context
         height = context.sun_height(seconds)
         velocities = self.of_species.velocities(met, context.land_fraction, height)
@@ -78,23 +78,23 @@ class DryDeposition(Process, section="deposition", order=30, model=DepositionSec
 
 
 class DepositionVelocities:
-    """Velocities at which species leave the lowest layer to the ground.
+    """Deposition velocities of species.
 
-    species     those that deposit, in the mechanism's order
-    provenance  where each has its velocity from
+    species     depositing species, in the order of the mechanism
+    provenance  source of the velocity of each species
     """
 
     def __init__(
         self, species: Sequence[str], substances: Mapping[str, str], *, scheme: str = "resistance",
         given: Mapping[str, float] | None = None, reference_height: float = 10.0, season: str = "summer",
     ) -> None:  # fmt: skip
-        """Look up the species.
+        """Find the numbers of the species.
 
         substances        {species: substance of the deposition table}
-        scheme            "resistance" (turbulence, still air, surface), "constant" (one velocity over land, one over
-                          sea, a quarter of it at night), or "none" (only what ``given`` has)
-        given             {species: velocity} [m/s], always and everywhere, in place of the scheme's; 0 for none
-        reference_height  [m] at which the mixing ratio of the lowest layer holds: its middle
+        scheme            "resistance" (turbulence, quasi-laminar layer, surface), "constant" (one velocity over land,
+                          one over sea, a quarter of it at night), or "none" (only ``given``)
+        given             {species: velocity} [m/s], constant, in place of the scheme; 0 for none
+        reference_height  [m] of the mixing ratio of the lowest layer: its middle
         season            one of :data:`resistance.SEASONS`
         """
         given = given or {}
@@ -122,11 +122,11 @@ class DepositionVelocities:
 
     @property
     def depends_on_sun(self) -> bool:
-        """Whether some velocities change between day and night in air that stays the same: all but the given ones."""
+        """True if velocities differ between day and night in constant weather: all except the given ones."""
         return bool(self._tabled)
 
     def velocities(self, met: "MetState", land_fraction: Array, cos_zenith: Array) -> Array:
-        """Return the deposition velocities: those of the land and the sea of a cell, weighted by area.
+        """Return the deposition velocities: means over land and sea of a cell, weighted by area.
 
         reads    friction_velocity, obukhov_length, surface_temperature, cloud_cover of ``met``;
                  land_fraction [1], cos_zenith [1]: (nlat, nlon)
@@ -156,7 +156,7 @@ class DepositionVelocities:
         self, over: Callable[..., Array], roughness: Array, friction: Array, obukhov: Array, temperature: Array,
         light: Array,
     ) -> Array:  # fmt: skip
-        """Return velocities (tabled species, cell) [m/s] through the air and into the surfaces of land or sea.
+        """Return velocities (species of the table, cell) [m/s] over the surfaces of land or sea.
 
         Friction velocity [m/s], Obukhov length [m], temperature [K] and light [W/m2] are those of the cells.
         """
@@ -171,10 +171,10 @@ class DepositionVelocities:
 
 @cache
 def _velocity_over(kinds: tuple[resistance.Surface, ...]) -> Callable[..., Array]:
-    """Return the formula of the velocities (n, cell) [m/s] of gases over kinds of surface, weighted by their shares.
+    """Return the formula of velocities (n, cell) [m/s] of gases over surface types, weighted by their fractions.
 
-    Of way_down, the resistance of the air (n, cell) [s/m]; mass, henry and reactivity of the gases (n, 1); and the
-    weather of the surface (cell,).
+    Its arguments are way_down, the resistance of the air (n, cell) [s/m]; mass, henry and reactivity of the gases
+    (n, 1); and the weather of the surface (cell,).
     """
 
     def velocity(
