@@ -4,13 +4,14 @@
 
 n [mol m-3] is the density and K [m2/s] the diffusivity at the face (means of both cells). dz is the thickness of the
 layer, L the length of the face and d the distance of the cell centres [m]. The scheme is of second order, conservative
-and explicit. There is no flux through the edges of the area. K is constant, or depends on the wind deformation (Smagorinsky 1963):
+and explicit. There is no flux through the edges of the area. K is constant, or depends on the wind deformation
+(Smagorinsky 1963):
 
     K = (c l)^2 |def|,  between bounds;   l^2 = area of the cell
     def^2 = D_T^2 + D_S^2,   D_T = h d(u / h)/dx - w d(v / w)/dy,   D_S = h d(v / h)/dx + w d(u / w)/dy
 
-w is the width and h the height of the cells, which vary on a curved grid (on longitude and latitude w as cos(lat), and
-h is constant).
+w is the width and h the height of the cells, which vary on a curved grid. On longitude and latitude, w varies as
+cos(lat), and h is constant.
 
 A rank needs the weather of its columns with a margin of MARGIN columns. Differences are one-sided at the edges of the
 margin, and bitwise identical to those of the whole area at the faces of its columns.

@@ -47,7 +47,7 @@ class Surface:
 
 
 def season(month: int, latitude: float) -> str:
-    """Return the season of Wesely for a month (1 to 12) and a latitude [degrees], shifted by six months in the south."""
+    """Return Wesely's season for a month (1 to 12) and a latitude [degrees], shifted by half a year in the south."""
     return _SEASON_OF_MONTH[(month - 1 + (6 if latitude < 0.0 else 0)) % 12]
 
 
