@@ -3,8 +3,8 @@
     dq(k)/dt = [ F(k+1) q(k+1) - F(k) q(k) ] / A(k),      F = v n a
 
 v [m/s] is the settling velocity in a layer, and n [mol m-3] the density of its air. a [m2] is the area of its lower
-face, and A [mol] its air content. The scheme is upwind, of first order, and implicit in the column solve. The flux out of the
-lowest layer is deposited.
+face, and A [mol] its air content. The scheme is upwind, of first order, and implicit in the column solve. The flux out
+of the lowest layer is deposited.
 
 The velocity is that of Stokes, with the slip correction for small particles and increased drag on fast ones:
 
