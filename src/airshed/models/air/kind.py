@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def only_transports(case: Case, ranks: Communicator | None = None) -> bool:
-    """Return True if this rank runs only transport, and must call :func:`transport_for_others` in place of a simulation.
+    """Return whether this rank is a transport rank, which calls :func:`transport_for_others` in place of a simulation.
 
     Parameters
     ----------
@@ -84,16 +84,23 @@ def closed_on_error(groups: Groups | None) -> Iterator[None]:
 def transport_for_others(
     case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, allow_code: bool = False
 ) -> None:
-    """Compute the transport stages of a simulation on a transport rank, until the chemistry ranks close the simulation.
+    """Compute the transport of the simulation of the chemistry ranks, until they close it.
 
-    Called on ranks.
+    Parameters
+    ----------
+    case
+        The case of the chemistry ranks.
     meteorology
-        The for which of is True, by default that of the same case.
+        The meteorology of the chemistry ranks, by default that of the case.
     ranks
         Communicator of the run, by default of all ranks that were started together.
     allow_code
-        Whether Python code as
-    on the chemistry ranks.
+        Whether Python code of the case may run, with the rights of the user.
+
+    Raises
+    ------
+    CaseError
+        If this rank is not a transport rank.
 
     Examples
     --------

@@ -41,11 +41,13 @@ def face_cells(area: "Grid | Case") -> "xr.Dataset":
     Returns
     -------
     xarray.Dataset
-        Along ``face``: ``side`` (west, east, south, north), and ``lat`` and ``lon  centre of the cell
-        beyond the face, on the extrapolated grid [degrees]
+        Along ``face``: ``side`` (west, east, south, north), and ``lat`` and ``lon`` [degrees] of the centre of the cell
+        beyond the face, as if the grid continued there.
 
-    Interpolate = airshed.face_cells(case)
-    >>> boundary to them by large.interp(lat=faces.lat, lon=faces.lon)
+    Examples
+    --------
+    >>> faces = airshed.face_cells(case)
+    >>> boundary = large.interp(lat=faces.lat, lon=faces.lon)
     """
     import xarray as xr
 
