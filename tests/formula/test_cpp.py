@@ -11,7 +11,7 @@ import pytest
 from airshed.core.errors import FormulaError
 from airshed.formula import abs, cpp, derivative, evaluate_all, minimum, sqrt, trace, where
 from airshed.formula.dialect import DOUBLES, PACKS, POSITIVE, SCALARS, Dialect
-from airshed.formula.trace import Traced
+from airshed.formula.trace import TracedFunction
 from airshed.formula.tree import (
     Binary,
     Call,
@@ -99,7 +99,7 @@ def test_one_value_after_the_other_has_the_bits_of_numpy() -> None:
 
 
 def test_derivatives_are_formulas_as_any_other() -> None:
-    traced = Traced(NAMES, tuple(TREES[:20]))
+    traced = TracedFunction(NAMES, tuple(TREES[:20]))
     changes = substitute_all(derivative.tangent(traced, wrt=["a"]).outputs, {"a_tangent": Symbol("b")})
     expected = np.array(np.broadcast_arrays(*evaluate_all(changes, VALUES), VALUES["a"])[:-1])
     found = computed(changes, VALUES, PACKS)

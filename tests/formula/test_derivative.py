@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from airshed.core.errors import FormulaError
 from airshed.formula import abs, derivative, evaluate_all, exp, maximum, minimum, sqrt, trace, where
 from airshed.formula.evaluate import evaluate
-from airshed.formula.trace import Traced
+from airshed.formula.trace import TracedFunction
 from airshed.formula.tree import Call, Expression, Symbol, ordered
 
 from .trees import NAMES, analytic, any_trees
@@ -26,7 +26,7 @@ def state(seed: int) -> tuple[dict[str, float], dict[str, float]]:
     return {name: random.uniform(0.3, 3.0) for name in NAMES}, {name: random.normal() for name in NAMES}
 
 
-def changes_of(traced: Traced, values: dict[str, float], changes: dict[str, float]) -> np.ndarray:
+def changes_of(traced: TracedFunction, values: dict[str, float], changes: dict[str, float]) -> np.ndarray:
     """Return the tangent of each output."""
     given = {**values, **{f"{name}_tangent": change for name, change in changes.items()}}
     return np.array(evaluate_all(derivative.tangent(traced, wrt=list(changes)).outputs, given))
@@ -53,7 +53,7 @@ def test_the_tangent_is_the_complex_step(tree: Expression, seed: int) -> None:
     values, changes = state(seed)
     moderate(tree, values)
     expected = complex_steps(tree, values, changes)
-    (found,) = changes_of(Traced(NAMES, (tree,)), values, changes)
+    (found,) = changes_of(TracedFunction(NAMES, (tree,)), values, changes)
     assume(np.isfinite(expected) and np.isfinite(found) and np.abs(expected) < 1e6)
     # A power of something that is negative, or a logarithm of it, is another branch to complex numbers.
     assume(np.isclose(evaluate(tree, values), evaluate(tree, values, dtype=np.complex128)))
@@ -65,7 +65,7 @@ def test_every_rule_is_the_complex_step(name: str) -> None:
     tree = Call(name, (Symbol("a"),))
     for seed in range(20):
         values, changes = state(seed)
-        (found,) = changes_of(Traced(NAMES, (tree,)), values, changes)
+        (found,) = changes_of(TracedFunction(NAMES, (tree,)), values, changes)
         assert found == pytest.approx(complex_steps(tree, values, changes), rel=1e-14)
 
 
@@ -80,7 +80,7 @@ def test_a_wrong_rule_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(derivative, "_of_function", wrong)
     values, changes = state(1)
     tree = Call(name, (Symbol("a"),))
-    (found,) = changes_of(Traced(NAMES, (tree,)), values, changes)
+    (found,) = changes_of(TracedFunction(NAMES, (tree,)), values, changes)
     assert differs(found, complex_steps(tree, values, changes), 1.0)
 
 
@@ -95,7 +95,7 @@ def test_a_wrong_rule_of_arithmetic_is_noticed(operator: str, monkeypatch: pytes
     monkeypatch.setattr(derivative, "_of_arithmetic", wrong)
     values, changes = state(1)
     tree = trace(lambda a, b: {"-": a - b, "*": a * b, "/": a / b, "^": a**b}[operator]).outputs[0]
-    (found,) = changes_of(Traced(NAMES, (tree,)), values, changes)
+    (found,) = changes_of(TracedFunction(NAMES, (tree,)), values, changes)
     assert differs(found, complex_steps(tree, values, changes), 1.0)
 
 
@@ -103,7 +103,7 @@ def test_a_wrong_rule_of_arithmetic_is_noticed(operator: str, monkeypatch: pytes
 def test_the_tangent_of_any_formula_is_that_of_differences(tree: Expression, seed: int) -> None:
     values, changes = state(seed)
     moderate(tree, values)
-    (found,) = changes_of(Traced(NAMES, (tree,)), values, changes)
+    (found,) = changes_of(TracedFunction(NAMES, (tree,)), values, changes)
     slopes = []
     for step in (1e-6, -1e-6, 5e-7, -5e-7):
         moved = {name: value + step * changes[name] for name, value in values.items()}
@@ -116,7 +116,7 @@ def test_the_tangent_of_any_formula_is_that_of_differences(tree: Expression, see
 @given(st.lists(any_trees(6), min_size=1, max_size=3), SEEDS)
 def test_the_adjoint_is_the_transpose_of_the_tangent(trees: list[Expression], seed: int) -> None:
     values, changes = state(seed)
-    traced = Traced(NAMES, tuple(trees))
+    traced = TracedFunction(NAMES, tuple(trees))
     tangent, weights, sensitivities = dot_product(traced, values, changes, seed)
     assume(all(np.isfinite([*tangent, *sensitivities.values()])))
     sizes = [*np.abs(tangent * weights), *(np.abs(changes[name] * each) for name, each in sensitivities.items())]
@@ -126,7 +126,7 @@ def test_the_adjoint_is_the_transpose_of_the_tangent(trees: list[Expression], se
 
 
 def dot_product(
-    traced: Traced, values: dict[str, float], changes: dict[str, float], seed: int = 0
+    traced: TracedFunction, values: dict[str, float], changes: dict[str, float], seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, dict[str, float]]:
     """Return the tangent of each output, its weight, and the sensitivity of the weighted sum to each input."""
     weights = np.random.default_rng(seed).normal(size=len(traced.outputs))
@@ -200,7 +200,7 @@ def test_inputs_that_do_not_count_have_no_operation() -> None:
 def test_refusals(of: Any) -> None:
     with pytest.raises(FormulaError, match="no input 'd'; it has a, b"):
         of(trace(lambda a, b: a * b), wrt=["d"])
-    strange = Traced(("a",), (Call("gamma", (Symbol("a"),)),))
+    strange = TracedFunction(("a",), (Call("gamma", (Symbol("a"),)),))
     with pytest.raises(FormulaError, match="derivative of gamma is not known"):
         of(strange, wrt=["a"])
 

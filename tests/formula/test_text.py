@@ -7,7 +7,7 @@ from airshed.formula import trace, where
 from airshed.formula.evaluate import fold
 from airshed.formula.parse import parse
 from airshed.formula.text import text
-from airshed.formula.tree import Binary, Expression, Named, Negate, Number, Symbol, rewrite
+from airshed.formula.tree import Binary, Expression, NamedValue, Negate, Number, Symbol, rewrite
 
 from .trees import any_trees
 
@@ -41,7 +41,7 @@ def test_brackets_stand_where_they_must(written: str) -> None:
 
 
 def test_names_that_are_none_are_in_quotes() -> None:
-    class Open(Named):
+    class Open(NamedValue):
         """A name of any text."""
 
     assert text(Binary("*", Open("k het"), Symbol("PHOTO.NO2(3)"))) == '"k het"*PHOTO.NO2(3)'

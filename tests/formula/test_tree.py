@@ -14,7 +14,7 @@ from airshed.formula.tree import (
     Compare,
     Expression,
     Logic,
-    Named,
+    NamedValue,
     Negate,
     Number,
     Symbol,
@@ -40,7 +40,7 @@ def test_equal_nodes_are_one() -> None:
 
 
 def test_what_differs_is_two() -> None:
-    class Other(Named):
+    class Other(NamedValue):
         """Another kind of name."""
 
     different = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import FormulaError, KernelError
-from airshed.formula import Traced, abs, cos, evaluate_all, exp, log, maximum, minimum, sin, sqrt, trace, where
+from airshed.formula import TracedFunction, abs, cos, evaluate_all, exp, log, maximum, minimum, sin, sqrt, trace, where
 from airshed.formula.tree import Call, Symbol
 from airshed.kernels.cells.formulas import CellFormulas, StepValues
 
@@ -37,7 +37,7 @@ def differences(found: list[np.ndarray], expected: list[np.ndarray]) -> list[flo
 def test_the_code_is_its_twin_and_a_changed_formula_is_seen() -> None:
     expected = evaluate_all(TRACED.outputs, trial())
     assert max(differences(CellFormulas(TRACED)(trial()), expected)) < 1e-13
-    changed = Traced(TRACED.inputs, evaluate_changed())
+    changed = TracedFunction(TRACED.inputs, evaluate_changed())
     assert differences(CellFormulas(changed)(trial()), expected)[0] > 1e-3
 
 
@@ -92,7 +92,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(KernelError, match=r"a result is to be \(3,\) float64, not \(3,\) float32"):
         kernel({"a": np.ones(3), "b": 1.0}, [np.ones(3, np.float32)])
     with pytest.raises(FormulaError, match="code of cells cannot have erf"):
-        CellFormulas(Traced(("a",), (Call("erf", (Symbol("a"),)),)))
+        CellFormulas(TracedFunction(("a",), (Call("erf", (Symbol("a"),)),)))
 
 
 STEPS, NAMES = 12, ("water", "runoff")

@@ -77,14 +77,14 @@ def test_a_run_has_the_elements_as_fields_and_a_restart_keeps_them() -> None:
 
 
 WRONG = [
-    (("water",), lambda water: water[:2], "water has 3 elements, and 2 are returned"),
+    (("water",), lambda water: water[:2], "water has 3 elements, but the function returns 2"),
     (("water",), lambda water: water + water[:2], "combines arrays of 2 and 3 elements"),
     (("water",), lambda water: water[5], "list index out of range"),
-    (("leached",), lambda water: water, "a formula has a TracedArray where a number belongs"),
+    (("leached",), lambda water: water, "a formula has a TracedArray where a number is expected"),
     (("water",), lambda water: np.sum(water), "cannot have sum"),
     (("water",), lambda water: water if water else 0.0, "write where"),
     (("water",), lambda leached: leached[0], "takes an element of a value that has no axis"),
-    (("water", "leached"), lambda water: water, "returns 1 value, and is to return water, leached"),
+    (("water", "leached"), lambda water: water, "returns 1 value, but must return water, leached"),
     (("water",), lambda water: np.sum(water[0:2]), "cannot have sum; write a loop over the elements"),
 ]  # fmt: skip
 
@@ -99,5 +99,5 @@ def test_names_of_elements_are_names_of_fields() -> None:
     other = type("Other", (Process,), {"water_2": flux("mm", "The same."), "acts": update("water_2")(lambda water: 0)})
     with pytest.raises(CaseError, match="water_2 is a field of the model and a flux of Other; rename one"):
         points(other)
-    with pytest.raises(CaseError, match="water has 3 elements along its axis, and 2 are given"):
+    with pytest.raises(CaseError, match="water has 3 elements along its axis, but 2 values"):
         fields(LAYERS).split({"water": np.zeros((2, CELLS))})

@@ -129,7 +129,7 @@ def test_a_velocity_at_the_ground_and_a_flux_become_rates_of_the_lowest_layer() 
 
 
 def test_a_table_that_lacks_a_species_is_refused_where_nothing_stands_for_it() -> None:
-    with pytest.raises(CaseError, match=r"sea.inside says nothing of O3"):
+    with pytest.raises(CaseError, match=r"sea.inside has no value for O3"):
         made(Sea, transfer={"O3": "1 mm/s"})
 
 
@@ -156,7 +156,7 @@ def test_processes_add_their_terms_with_their_signs() -> None:
 
 
 def test_a_function_that_asks_for_what_there_is_not_is_refused() -> None:
-    with pytest.raises(CaseError, match=r"Wrong: rate\(\) asks for 'rian'.*rain"):
+    with pytest.raises(CaseError, match=r"Wrong: rate\(\) reads 'rian'.*rain"):
 
         class Wrong(Process, section="wrong"):
             """Wrong."""
@@ -170,7 +170,7 @@ def test_a_function_that_asks_for_what_there_is_not_is_refused() -> None:
 
 def test_weather_that_is_not_given_is_told() -> None:
     with pytest.raises(
-        DataError, match=r"washout needs precipitation \[kg m-2 s-1\], which the meteorology does not give"
+        DataError, match=r"washout needs precipitation \[kg m-2 s-1\], which the meteorology does not provide"
     ):
         made(Washout, coefficients={"O3": "1e-6 1/s"}).at(sky(), 0.0, sky)
 
@@ -195,16 +195,14 @@ def test_a_field_of_another_shape_than_declared_is_told() -> None:
         def mixed(air):
             return air
 
-    with pytest.raises(
-        CaseError, match=r"process Odd: air gives an array \(7, 2, 4\), its declaration says \(3, 2, 4\)"
-    ):
+    with pytest.raises(CaseError, match=r"process Odd: air gives an array \(7, 2, 4\), declared as \(3, 2, 4\)"):
         made(Odd).at(sky(), 0.0, sky)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\n", r"is to hold one class that is a Process, and holds none"),
+        ("x = 1\n", r"must define one class that is a Process, but defines none"),
         ("import numpy\n\nraise RuntimeError('so')\n", r":3: RuntimeError: so"),
         ("def f(:\n", r":1: SyntaxError"),
     ],
@@ -236,7 +234,8 @@ def test_reactions_are_read_from_lines() -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("O3 -> SO2", "is no reaction"), ("O4 = : 1", "'O4' is no species"), ("O3 = ? : 1", r"'\?' is no species with"),
+    [("O3 -> SO2", "is not a reaction"), ("O4 = : 1", "'O4' is not a species"),
+     ("O3 = ? : 1", r"'\?' is not a species with"),
      ("O3 = : 1e-5*(", "chain_1")],
 )  # fmt: skip
 def test_a_line_that_is_no_reaction_is_refused(line: str, message: str) -> None:
@@ -286,18 +285,18 @@ BY_METHOD = at_instant("1/s")(lambda self, met, seconds: self.f)
 OPEN = number(1.0, "F.", settable=True)
 WRONG = [
     ({"rate": loss(term="in flow %")(lambda k: k)}, "rate.. cannot have the term 'in flow %': letters"),
-    ({"rate": loss(unit="furlong", term="gone")(lambda k: k)}, "rate.. gives 'furlong'; a loss at all levels is"),
-    ({"rate": loss(unit="m/s", term="gone")(lambda k: k)}, "rate.. gives 'm/s'; a loss at all levels is in 1/s"),
-    ({"rate": loss(levels="top", term="gone")(lambda k: k)}, "rate.. acts at levels 'top'; there are 'all' and"),
-    ({"k": None, "rate": loss(term="gone")(lambda light: light)}, "rate.. acts on the species that a table names"),
+    ({"rate": loss(unit="furlong", term="gone")(lambda k: k)}, "rate.. returns 'furlong'; a loss at all levels is"),
+    ({"rate": loss(unit="m/s", term="gone")(lambda k: k)}, "rate.. returns 'm/s'; a loss at all levels is in 1/s"),
+    ({"rate": loss(levels="top", term="gone")(lambda k: k)}, "rate.. acts at levels 'top'; use 'all' or"),
+    ({"k": None, "rate": loss(term="gone")(lambda light: light)}, "rate.. acts on the species of a table"),
     ({"f": OPEN}, "f is settable, but no function"),
     ({"f": OPEN, "at": BY_METHOD, "rate": loss(term="gone")(lambda at: at)}, "f is settable, but no function"),
     ({"f": OPEN, "r": reactions(lambda f: []), "rate": loss(term="gone")(lambda f: f)},
-     "r.. asks for 'f', a setting that it cannot have"),
+     "r.. reads 'f', a setting that is not available"),
     ({"at": at_instant("1/s")(lambda self, met: 1.0)}, r"at\(self, met\) cannot be called: write def at\(self"),
     ({"r": reactions(lambda self, more: [])}, r"r\(self, more\) cannot be called: write def r\(self\)"),
     ({"put": releases(lambda self: [])}, r"put\(self\) cannot be called: write def put\(self, weather\)"),
-    ({"rate": loss(term="gone")(lambda self: 1.0)}, r"rate\(self\) cannot be called: it becomes code"),
+    ({"rate": loss(term="gone")(lambda self: 1.0)}, r"rate\(self\) cannot be called: it is compiled"),
 ]  # fmt: skip
 
 
@@ -337,7 +336,7 @@ def test_what_cannot_become_code_names_the_process_and_the_function() -> None:
 
 
 def test_a_section_is_a_name() -> None:
-    with pytest.raises(CaseError, match="section 'a b' is no name"):
+    with pytest.raises(CaseError, match="section 'a b' is not a name"):
         type("Wrong", (Process,), {}, section="a b")
 
 

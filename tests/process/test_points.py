@@ -182,16 +182,16 @@ def of(*names: str, **members: object) -> dict[str, object]:
 
 MADE = {"made": flux("mm", "Made.")}
 WRONG = [
-    (of("water", acts=lambda water: (water, 1.0)), r"acts\(\) returns 2 values, and is to return water, in this order"),
-    (of("water", "made", acts=lambda water: water, **MADE), r"acts\(\) returns 1 value, and is to return water, made"),
+    (of("water", acts=lambda water: (water, 1.0)), r"acts\(\) returns 2 values, but must return water, in this order"),
+    (of("water", "made", acts=lambda water: water, **MADE), r"acts\(\) returns 1 value, but must return water, made"),
     (of("water", acts=lambda water: 1.0 if water > 0 else 2.0), r"acts\(\) cannot become code: a formula does"),
     (of("water", acts=lambda self: 1.0), r"acts\(\) cannot have self"),
     (of("water", acts=lambda *water: 1.0), r"acts\(\) cannot have the argument \*water"),
-    (of(acts=lambda water: 1.0), r"acts\(\) is to name the fields that it returns"),
+    (of(acts=lambda water: 1.0), r"acts\(\) must name the fields that it returns"),
     (of("water", "water", acts=lambda water: (water, water)), r"acts\(\) returns water twice"),
-    (of("water", acts=lambda water: water, **MADE), "made is a flux, but no update makes it"),
+    (of("water", acts=lambda water: water, **MADE), "made is a flux, but no update computes it"),
     (of("made", acts=lambda water: water, again=update("made")(lambda water: water), **MADE),
-     "made is a flux, but two updates make it"),
+     "made is a flux, but two updates compute it"),
     (of("water", acts=lambda water: water, f=number(1.0, "F.", settable=True)), "f is settable, but no function"),
     (of("water", acts=lambda water: water, kept=state("mm", "Kept.")), "kept is a state, but no update"),
 ]  # fmt: skip
@@ -204,9 +204,9 @@ def test_a_declaration_that_makes_no_sense_is_refused(members, message: str) -> 
 
 
 DOES_NOT_FIT = [
-    (of("water", acts=lambda wator: wator), r"acts\(\) asks for 'wator'.*did you mean water"),
-    (of("capacity", acts=lambda water: water), r"acts\(\) returns 'capacity', which is no field of the state"),
-    (of("water", acts=lambda later: later), r"acts\(\) asks for 'later', which Later makes later in the step"),
+    (of("water", acts=lambda wator: wator), r"acts\(\) reads 'wator'.*did you mean water"),
+    (of("capacity", acts=lambda water: water), r"acts\(\) returns 'capacity', which is not a field of the state"),
+    (of("water", acts=lambda later: later), r"acts\(\) reads 'later', which Later computes later in the step"),
     (of("water", acts=lambda water: water, capacity=number(1.0, "C.")), "it declares capacity, which is also a field"),
     (of("water", acts=lambda water: len(water)), r"acts\(\) cannot become code: a formula takes the length of a val"),
     (of("water", acts=lambda water: water[0]), r"acts\(\) cannot become code: a formula takes an element of a value"),
@@ -214,8 +214,8 @@ DOES_NOT_FIT = [
         of("made", acts=lambda water: water, made=flux("mm", "Made.", axis="layer")),
         "made has the axis 'layer', which the model does not have; there are none to choose from",
     ),
-    (of("water", acts=lambda snow: snow, snow=weather("snow", "mm")), r"snow asks for snow \[mm\], which the model's"),
-    (of("water", acts=lambda r: r, r=weather("rain", "K")), "r asks for rain in K, which is in mm"),
+    (of("water", acts=lambda snow: snow, snow=weather("snow", "mm")), r"snow reads snow \[mm\], which the weather"),
+    (of("water", acts=lambda r: r, r=weather("rain", "K")), "r reads rain in K, which is in mm"),
 ]
 
 
@@ -255,7 +255,9 @@ def test_what_acts_on_the_air_is_refused() -> None:
         def decays(rates):
             return rates
 
-    with pytest.raises(CaseError, match="process Decay: decays is of models of the air; in a model of points a"):
+    with pytest.raises(
+        CaseError, match="process Decay: decays works only in the air-quality model; in a point model a"
+    ):
         points(Decay)
-    with pytest.raises(CaseError, match="process Nothing: nothing would act, since no function is declared with @up"):
+    with pytest.raises(CaseError, match="process Nothing: it has no effect, since no function is declared with @up"):
         points(type("Nothing", (Process,), {}))

@@ -104,10 +104,10 @@ PLANTED = {
     "order of concurrent phases": (step(*CONCURRENT, order=2), "is of order 1, not 2"),
     "order of Strang splitting": (step(*STRANG, order=3), "stage 2 .* order 2 in a program of order 3"),
     "history beside a splitting": (
-        step(cells(0, HALF), move(0, 1, weights="two-step"), cells(HALF, 1)), "stage 2 .* history beside stage 1"
+        step(cells(0, HALF), move(0, 1, weights="two-step"), cells(HALF, 1)), "stage 2 .* history, but stage 1"
     ),
     "history beside particles": (
-        step(IMEX, cells(0, 1, name="particles")), r"stage 1 .* history beside stage 2.* \(changes_history\)"
+        step(IMEX, cells(0, 1, name="particles")), r"stage 1 .* history, but stage 2.* \(changes_history\)"
     ),
     "an operator in place of a kernel": (step(Stage("transport")), "a kernel is a tuple of operators"),
     "history of another value": (
@@ -129,7 +129,7 @@ def test_a_planted_error_is_refused(program, message):
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("name", SPLITTINGS)
 def test_placed_programs_are_accepted_and_without_a_redistribution_refused(name, apart):
-    program = on_groups(SPLITTINGS[name](apart=apart))
+    program = on_groups(SPLITTINGS[name](split_columns=apart))
     assert check(program).lasting == 0
     moves = [number for number, stage in enumerate(program.stages) if stage.kernel == "redistribute"]
     for number in moves:
@@ -141,7 +141,7 @@ def test_updates_of_a_formula_with_history_change_all_levels():
     """They move the older level, so that no view of it lasts; with weights of their own they are refused."""
     program = with_updates(integrator("imex"))
     assert (program.order, check(program).lasting, check(integrator("imex")).lasting) == (1, 0, 1)
-    with pytest.raises(ProgramError, match="a formula with history beside stage 2"):
+    with pytest.raises(ProgramError, match="a formula with history, but stage 2"):
         check(changed(program, 1, changes_history=False))
     for name in SPLITTINGS:
         check(with_updates(integrator(name)))
@@ -256,7 +256,9 @@ def copies_of(program):
     return counter.most
 
 
-SHIPPED = [integrator(name, apart=apart) for name in SPLITTINGS for apart in (False, True)] + [integrator("imex")]
+SHIPPED = [integrator(name, split_columns=apart) for name in SPLITTINGS for apart in (False, True)] + [
+    integrator("imex")
+]
 
 
 @pytest.mark.parametrize("program", SHIPPED, ids=lambda program: f"{program.name} of {len(program.stages)}")

@@ -23,7 +23,7 @@ def exact(problem):
 
 
 PROGRAMS = [imex(), *(integrator(name) for name in SPLITTINGS)]
-APART = [pytest.param(integrator(name, apart=True), marks=pytest.mark.thorough) for name in SPLITTINGS]
+APART = [pytest.param(integrator(name, split_columns=True), marks=pytest.mark.thorough) for name in SPLITTINGS]
 
 
 INSIDE = Program("inside", 2, (move(0, HALF), cells(0, 1), move(HALF, 1)))

@@ -1,14 +1,14 @@
 """Formulas: one tree, traced from Python or read from text; evaluated, printed, differentiated, written as C++.
 
-The functions offered here work on arrays and on what is traced alike: they are NumPy's.
+Its functions work on arrays and on traced values: they are those of NumPy.
 """
 
 from numpy import abs, cos, exp, log, log10, maximum, minimum, sin, sqrt, tan, where
 
 from airshed.formula.evaluate import evaluate, evaluate_all
-from airshed.formula.trace import Traced, trace
+from airshed.formula.trace import TracedFunction, trace
 
 __all__ = [
-    "Traced", "abs", "cos", "evaluate", "evaluate_all", "exp", "log", "log10", "maximum", "minimum", "sin", "sqrt",
-    "tan", "trace", "where",
+    "TracedFunction", "abs", "cos", "evaluate", "evaluate_all", "exp", "log", "log10", "maximum", "minimum", "sin",
+    "sqrt", "tan", "trace", "where",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Writes formulas as C++: statements in which each common sub-expression is computed once, or one expression.
+"""Generation of C++ from formulas: statements that compute each common sub-expression once, or one expression.
 
     statements, results = code(traced.outputs, {"q": "q[z]", "rate": "t.rate"}.__getitem__)
 
-The text keeps the tree: what is not in the order of C++ stands in brackets, so that operations are those of the tree.
+The code preserves the tree: brackets enclose operations in another order than that of C++.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from airshed.formula.tree import (
     Compare,
     Expression,
     Logic,
-    Named,
+    NamedValue,
     Negate,
     Number,
     ordered,
@@ -39,10 +39,10 @@ _CONNECTIVE: Final = {"and": " & ", "or": " | "}
 def code(
     expressions: Iterable[Expression], operand: Operand, dialect: Dialect = PACKS, *, prefix: str = "e"
 ) -> tuple[list[str], list[str]]:
-    """Return statements that compute formulas, and for each the variable, operand or number that is its value.
+    """Return statements that compute formulas, and for each formula the variable, operand or number with its value.
 
     operand  text of a symbol, by its name
-    prefix   of the variables' names, which are counted from 0
+    prefix   of the names of variables, which are counted from 0
     """
     lowered = lower(expressions, dialect)
     writer = _Writer(operand, dialect)
@@ -96,7 +96,7 @@ def _power(base: Expression, exponent: Expression, *, as_it_is: bool) -> Express
 
 
 def _kept(expressions: Sequence[Expression]) -> set[Expression]:
-    """Return what has a variable: results, and operations that are used more than once."""
+    """Return the nodes with a variable: results, and operations that are used more than once."""
     uses = Counter(child for node in ordered(expressions) for child in node.children)
     shared = {node for node, count in uses.items() if count > 1}
     return {node for node in shared.union(expressions) if node.children}
@@ -112,7 +112,7 @@ class _Writer:
     def write(self, node: Expression) -> None:
         """Note the text of a node whose operands have been written."""
         match node:
-            case Named(name):
+            case NamedValue(name):
                 self.texts[node] = self._operand(name), _ATOM
             case Negate(operand):
                 self.texts[node] = f"-{self._bracketed(operand, _ATOM)}", _NEGATION

@@ -5,13 +5,13 @@ For y = f(x) with the matrix J of dy/dx at x
     tangent   dy = J dx       inputs x and `x_tangent`, outputs dy
     adjoint   x* = J^T y*     inputs x and `adjoint_0`, `adjoint_1` ... for each output, outputs x*
 
-Both hold common parts once, and are evaluated, printed and written as C++ as any other formula. Source: Griewank and
-Walther, Evaluating Derivatives, 2nd edition (2008), chapters 3 and 4.
+Both share common sub-expressions, and are evaluated, printed and written as C++ like any other formula. Source:
+Griewank and Walther, Evaluating Derivatives, 2nd edition (2008), chapters 3 and 4.
 
-At kinks the derivative is that of the branch taken: where, min and max of equal values take the last one; abs at 0 has
-the derivative 0; x % y is smooth but at its jumps, where it has the derivative to the right; comparisons are constant.
-sqrt at 0 has the derivative infinity, and none where what it is of does not change either (0/0). A power with an
-exponent that changes is differentiated by exp(y log x), for x > 0.
+At points where a formula is not differentiable, the derivative is that of the branch taken. where, min and max of equal
+values take the last one; abs at 0 has the derivative 0. x % y is smooth except at its jumps, where it has the
+derivative to the right; comparisons are constant. sqrt at 0 has an infinite derivative, or NaN (0/0) if its operand is
+constant. A power with a variable exponent is differentiated as exp(y log x), for x > 0.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -19,7 +19,7 @@ from math import log
 from typing import Final
 
 from airshed.core.errors import FormulaError
-from airshed.formula.trace import Traced
+from airshed.formula.trace import TracedFunction
 from airshed.formula.tree import (
     ONE,
     ZERO,
@@ -34,13 +34,13 @@ from airshed.formula.tree import (
 )
 
 Partial = tuple[Expression, Expression]
-"""An operand, and the derivative by it."""
+"""An operand, and the derivative with respect to it."""
 
 _MINUS_ONE: Final = Number(-1.0)
 
 
-def tangent(traced: Traced, wrt: Sequence[str]) -> Traced:
-    """Return the change of each output with changes of some inputs, ``x_tangent`` that of x."""
+def tangent(traced: TracedFunction, wrt: Sequence[str]) -> TracedFunction:
+    """Return the tangents of the outputs for tangents of some inputs; the tangent of x is the input ``x_tangent``."""
     _check(traced, wrt)
     changes: dict[Expression, Expression] = {Symbol(name): Symbol(f"{name}_tangent") for name in wrt}
     for node in ordered(traced.outputs):
@@ -48,11 +48,11 @@ def tangent(traced: Traced, wrt: Sequence[str]) -> Traced:
         if terms:
             changes[node] = _sum(terms)
     names = (*traced.inputs, *(f"{name}_tangent" for name in wrt))
-    return Traced(names, tuple(changes.get(output, ZERO) for output in traced.outputs))
+    return TracedFunction(names, tuple(changes.get(output, ZERO) for output in traced.outputs))
 
 
-def adjoint(traced: Traced, wrt: Sequence[str]) -> Traced:
-    """Return the sensitivity of a sum of outputs, each weighted with its ``adjoint_n``, to each of some inputs."""
+def adjoint(traced: TracedFunction, wrt: Sequence[str]) -> TracedFunction:
+    """Return the sensitivities to some inputs of the sum of outputs, each weighted with its ``adjoint_n``."""
     _check(traced, wrt)
     nodes = ordered(traced.outputs)
     moving: dict[Expression, Expression] = {Symbol(name): ONE for name in wrt}
@@ -68,17 +68,17 @@ def adjoint(traced: Traced, wrt: Sequence[str]) -> Traced:
             total = _sum(received[node])
             for operand, factor in _moving(node, moving):
                 received.setdefault(operand, []).append(_product(factor, total))
-    return Traced((*traced.inputs, *seeds), tuple(_sum(received.get(Symbol(name), [])) for name in wrt))
+    return TracedFunction((*traced.inputs, *seeds), tuple(_sum(received.get(Symbol(name), [])) for name in wrt))
 
 
-def _check(traced: Traced, wrt: Sequence[str]) -> None:
+def _check(traced: TracedFunction, wrt: Sequence[str]) -> None:
     unknown = [name for name in wrt if name not in traced.inputs]
     if unknown:
         raise FormulaError(f"the formula has no input {unknown[0]!r}; it has {', '.join(traced.inputs)}")
 
 
 def _moving(node: Expression, moving: Container[Expression]) -> list[Partial]:
-    """Return the partial derivatives by the operands that change; one that stands twice has two."""
+    """Return the partial derivatives with respect to variable operands; an operand that occurs twice has two."""
     if not any(child in moving for child in node.children):
         return []
     return [(operand, factor) for operand, factor in _partials(node, moving) if operand in moving]
@@ -151,7 +151,7 @@ def _of_function(name: str, operand: Expression, node: Expression) -> Expression
 
 
 def _product(factor: Expression, change: Expression) -> Expression:
-    """Return factor * change as the fewest operations; one or none is chosen rather than multiplied."""
+    """Return factor * change with the fewest operations; a comparison is a selection rather than a product."""
     match factor, change:
         case (Number(0.0), _) | (_, Number(0.0)):
             return ZERO
@@ -167,7 +167,7 @@ def _product(factor: Expression, change: Expression) -> Expression:
             return Binary("/", change, divisor)
         case (Call("where", (condition, yes, no)), other) if isinstance(yes, Number) or isinstance(no, Number):
             return _choose(condition, _product(yes, other), _product(no, other))
-        # A factor that is not finite where it does not count must not meet a zero.
+        # a factor that is not finite must not be multiplied by zero where it has no effect
         case (other, Call("where", (condition, yes, no))) if yes is ZERO or no is ZERO:
             return _choose(condition, _product(other, yes), _product(other, no))
     return Binary("*", factor, change)

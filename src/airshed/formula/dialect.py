@@ -1,4 +1,4 @@
-"""What C++ calls a value, a number and the functions of a formula: a table for each kind of code."""
+"""Dialects of C++: the names of values, numbers and functions of formulas, for each kind of code."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -7,16 +7,16 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Dialect:
-    """How formulas are written in one kind of code.
+    """Notation of formulas in one kind of code.
 
-    name       what messages call it
+    name       in messages
     type       of a value
-    number     text of a number beside a value
-    alone      format of a number where a value must stand
-    functions  name -> format of its arguments; min and max of many are written in pairs
-    choice     format of a condition and the values where it holds and where not
-    exact      whether each operation is rounded as NumPy does; else a whole power up to the eighth is a product, as is
-               a division by a number, and a power that `functions` lacks is exp(y log x), of x > 0 only
+    number     text of a number as an operand
+    alone      format of a number that is a value by itself
+    functions  name -> format of its arguments; min and max of several arguments are nested
+    choice     format of a condition and of the values where it is true and false
+    exact      whether each operation is rounded as in NumPy. Otherwise whole powers up to the eighth, and divisions by
+               a number, are products; a power that `functions` lacks is exp(y log x), for x > 0 only.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Dialect:
 
 
 def _number(value: float) -> str:
-    """Return a double as C++ writes it."""
+    """Return a double as a C++ literal."""
     if value != value:
         return '__builtin_nan("")'
     return repr(value) if abs(value) != float("inf") else f"{'-' if value < 0.0 else ''}__builtin_inf()"
@@ -43,10 +43,10 @@ DOUBLES: Final = Dialect(
         "sin": "vsin({0})", "cos": "vcos({0})", "tan": "vtan({0})",
     },
 )  # fmt: skip
-"""Packs of doubles. A power of a number below zero is none, unless it is a whole one up to the eighth."""
+"""Packs of doubles. A power of a negative number is NaN, unless it is a whole power up to the eighth."""
 
 POSITIVE: Final = replace(DOUBLES, functions={name: form for name, form in DOUBLES.functions.items() if name != "^"})
-"""The same where all bases of powers are above zero: powers of one base share its logarithm."""
+"""The same for positive bases of powers: powers of one base share its logarithm."""
 
 
 def _through_double(form: str) -> str:
@@ -62,7 +62,7 @@ PACKS: Final = Dialect(
         "min": "minimum({0}, {1})", "max": "maximum({0}, {1})",
     },
 )  # fmt: skip
-"""Packs of `real`, of double or single precision; what has no form on them is computed in double."""
+"""Packs of `real`, of double or single precision; functions without a form on packs are computed in double."""
 
 SCALARS: Final = Dialect(
     "a formula in one pass", "double", _number, "{}",
@@ -72,4 +72,4 @@ SCALARS: Final = Dialect(
     },
     exact=True,
 )  # fmt: skip
-"""One double after the other, with the bits of NumPy."""
+"""Doubles one by one, with the bits of NumPy."""

@@ -1,4 +1,4 @@
-"""Evaluates formulas with NumPy, operation by operation as they are written."""
+"""Evaluation of formulas with NumPy, operation by operation as written."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from airshed.formula.tree import (
     Compare,
     Expression,
     Logic,
-    Named,
+    NamedValue,
     Negate,
     Number,
     ordered,
@@ -38,7 +38,7 @@ def evaluate(
 ) -> AnyArray:
     """Return the value for named numbers or arrays that broadcast together.
 
-    It is not finite where arithmetic is not, as of sqrt(-1). Raises FormulaError for a name that has no value.
+    It is not finite where an operation is not, such as sqrt(-1). Raises FormulaError for a name without a value.
     """
     return evaluate_all([expression], values, dtype=dtype)[0]
 
@@ -46,13 +46,13 @@ def evaluate(
 def evaluate_all(
     expressions: Sequence[Expression], values: Mapping[str, npt.ArrayLike], *, dtype: npt.DTypeLike = np.float64
 ) -> list[AnyArray]:
-    """Return the values of several formulas, each common part computed once."""
+    """Return the values of several formulas; each common sub-expression is computed once."""
     nodes, counts = _plan(tuple(expressions))
     uses = counts.copy()
     known: dict[Expression, Any] = {}
     with np.errstate(all="ignore"):
         for node in nodes:
-            if isinstance(node, Named):
+            if isinstance(node, NamedValue):
                 known[node] = np.asarray(_look_up(node.name, values), dtype=dtype)
                 continue
             operands = node.children
@@ -72,7 +72,7 @@ def _plan(expressions: tuple[Expression, ...]) -> tuple[list[Expression], Counte
 
 
 def fold(expression: Expression) -> Expression:
-    """Return an equal tree in which every part that is constant is one number (kept apart where it is not finite)."""
+    """Return an equal tree in which each constant part is one number, except numbers that are not finite."""
     return rewrite(expression, _folded)
 
 
@@ -106,5 +106,5 @@ def _value(node: Expression, operands: Sequence[Any]) -> Any:
 
 def _look_up(name: str, values: Mapping[str, npt.ArrayLike]) -> npt.ArrayLike:
     if name not in values:
-        raise FormulaError(f"the formula needs a value of {name!r}; it has {', '.join(values) or 'none'}")
+        raise FormulaError(f"the formula needs a value of {name!r}; the values are {', '.join(values) or 'none'}")
     return values[name]

@@ -1,6 +1,6 @@
-"""Sums of products, factored so that each value is loaded and multiplied rarely.
+"""Sums of products, factored to reduce loads and multiplications.
 
-Factoring is greedy: the factor that stands in most products goes in front of the sum of what is left of them.
+Factoring is greedy: the most frequent factor is placed in front of the sum of the remaining products.
 """
 
 from collections import Counter
@@ -11,14 +11,14 @@ from typing import Any, Final
 from airshed.formula.tree import ZERO, Binary, Expression, Number
 
 LONGEST_SUM: Final = 6
-"""Longer sums are added up in pieces, since a chain of additions waits for each one."""
+"""Longer sums are split, since each addition in a chain waits for the previous one."""
 
 Key = tuple[Any, ...]
-"""Factors of a product, in order, one repeated for a power; what they are decides among equals."""
+"""Factors of a product, in order; a power repeats its factor. Ties are decided by this order."""
 
 
 def factored(products: Mapping[Key, float], symbol: Callable[[Any], Expression]) -> Expression:
-    """Return the sum of products of a number and factors; `symbol` gives the formula of each factor."""
+    """Return a sum of products of a number and factors; symbol: function that returns the formula of a factor."""
     return total(_summands(products, symbol))
 
 

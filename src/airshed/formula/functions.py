@@ -10,18 +10,18 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Arity:
-    """How many arguments a function takes: at least, and at most, None for any."""
+    """Number of arguments of a function: minimum, and maximum (None for any)."""
 
     least: int = 1
     most: int | None = 1
 
     def takes(self, count: int) -> bool:
-        """Tell whether this may be the number of arguments."""
+        """Return whether the function accepts this number of arguments."""
         return count >= self.least and (self.most is None or count <= self.most)
 
     @property
     def wanted(self) -> str:
-        """Return how many arguments it takes, in words."""
+        """The number of arguments, in words."""
         number = f"{self.least}" if self.most == self.least else f"{self.least} or more"
         return f"{number} argument{'s' * (number != '1')}"
 

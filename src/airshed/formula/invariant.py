@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from airshed.formula.tree import Compare, Expression, Logic, Named, Symbol, ordered, symbols, with_children
+from airshed.formula.tree import Compare, Expression, Logic, NamedValue, Symbol, ordered, symbols, with_children
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def split(outputs: Sequence[Expression], invariant: Collection[str]) -> Invarian
     for node in ordered(outputs):
         is_invariant[node] = all(is_invariant[child] for child in node.children)
         new[node] = with_children(node, tuple(new[child] for child in node.children))
-        if isinstance(node, Named):
+        if isinstance(node, NamedValue):
             is_invariant[node] = node.name in invariant
         elif node.children and is_invariant[node] and not isinstance(node, Compare | Logic):
             name = f"invariant {len(values)}"

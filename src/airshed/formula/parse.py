@@ -1,7 +1,7 @@
-"""Reads formulas in time and named values, as people write them in files: `"23*sin(-7.93e-5*t + 2.43) + 66.5"`.
+"""Parser of formulas in time and named values, as in files of users: `"23*sin(-7.93e-5*t + 2.43) + 66.5"`.
 
-Python's own parser reads the text; what is not plain arithmetic is refused, and nothing of it is ever run by Python.
-All values are floating-point numbers or arrays of them; a comparison is 1 where it holds and 0 where it does not.
+Python's own parser reads the text. Everything except arithmetic is refused, and Python executes no part of it. Values
+are floating-point numbers or arrays of them; a comparison is 1 where it is true and 0 where it is false.
 """
 
 import ast
@@ -36,7 +36,7 @@ from airshed.formula.tree import (
 Value = npt.NDArray[np.float64]
 
 LONGEST, DEEPEST = 4000, 60
-"""Characters and nested operations of a formula; what is longer is no formula that somebody wrote."""
+"""Maximum length [characters] and depth [nested operations] of a formula; no hand-written formula exceeds them."""
 
 _BINARY: Final[Mapping[type[ast.operator], Arithmetic]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%", ast.Pow: "^",
@@ -52,9 +52,9 @@ CONSTANTS: Final[Mapping[str, float]] = {"pi": pi}
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula that has been read and found sound; make it with :func:`parse`.
+    """A formula that has been read and checked; :func:`parse` creates it.
 
-    names  what it refers to, each with its position in the text, in order
+    names  in the formula, each with its position in the text, in order
     """
 
     text: str
@@ -63,14 +63,14 @@ class Formula:
     tree: Expression = field(repr=False, compare=False)
 
     def evaluate(self, values: Mapping[str, npt.ArrayLike]) -> Value:
-        """Return the value for named numbers or arrays that broadcast together; not finite where arithmetic is not."""
+        """Return the value for named numbers or arrays that broadcast; not finite where an operation is not."""
         return evaluate(self.tree, values)
 
 
 def parse(text: str, *, where: str) -> Formula:
-    """Return the formula that a text holds; ``where`` is the key that messages name.
+    """Parse the text of a formula; where: key for messages.
 
-    Raises CaseError with the position of what is not arithmetic, or is no function that there is.
+    Raises CaseError with the position of the first part that is not arithmetic, or of an unknown function.
     """
     flat = re.sub(r"\s", " ", text).strip()
     if not flat:
@@ -79,7 +79,7 @@ def parse(text: str, *, where: str) -> Formula:
         raise CaseError(f"{where} is longer than the {LONGEST} characters that a formula may have")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python only warns of, such as 1if, is no formula
+            warnings.simplefilter("error")  # text that only causes a warning in Python, such as 1if, is no formula
             node = ast.parse(flat, mode="eval").body
     except SyntaxError as error:
         raise _syntax(flat, where, error) from None
@@ -91,12 +91,12 @@ def parse(text: str, *, where: str) -> Formula:
 
 
 def unknown_name(formula: Formula, name: str, known: Sequence[str]) -> CaseError:
-    """Return the error of a formula that refers to a name that is not there, with the nearest one that is."""
+    """Return the error of a formula with an unknown name, with the nearest known one."""
     return _refusal(formula.text, formula.where, formula.names[name], f"{name!r} is not known", suggestion(name, known))
 
 
 class _Reader:
-    """Makes a tree of Python's, and refuses what is not arithmetic."""
+    """Converter from the syntax tree of Python, which refuses everything except arithmetic."""
 
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where = text, where
@@ -109,7 +109,7 @@ class _Reader:
         return self._made(node, tuple(self.read(child, depth + 1) for child in self._operands(node)))
 
     def _operands(self, node: ast.expr) -> Sequence[ast.expr]:
-        """Return what an operation works on; raises CaseError for one that a formula does not have."""
+        """Return the operands of an operation; raises CaseError for an operation that formulas do not support."""
         match node:
             case ast.BinOp(left, operator, right) if type(operator) in _BINARY:
                 return left, right
@@ -174,7 +174,7 @@ class _Reader:
 
 
 def _float(value: Any) -> float:
-    """Return a float, also of a whole number beyond all floats: arithmetic of endless digits takes endless time."""
+    """Return a float, also of a whole number that overflows: arithmetic of endless digits takes endless time."""
     try:
         return float(value)
     except OverflowError:
@@ -189,7 +189,7 @@ def _syntax(text: str, where: str, error: SyntaxError) -> CaseError:
 
 
 def _refusal(text: str, where: str, byte: int | None, problem: str, advice: str) -> CaseError:
-    """Return the error for a place in a formula; Python counts it in bytes, people in characters."""
+    """Return the error at a position in a formula; Python counts bytes, the message counts characters."""
     place = "" if byte is None else f", at {_at(text, len(text.encode()[:byte].decode(errors='ignore')))}"
     return CaseError(f"{where} = {short(text)!r}{place}: {problem}; {advice}")
 
@@ -199,5 +199,5 @@ def _at(text: str, position: int) -> str:
 
 
 def short(text: str) -> str:
-    """Return a text cut to what fits into a message."""
+    """Return a text, shortened for a message."""
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,4 +1,4 @@
-"""What people give: constants with a unit, or formulas, which may refer to one another."""
+"""Inputs of users: constants with a unit, or formulas, which may refer to one another."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from airshed.formula.parse import CONSTANTS, Formula, Value, parse, short, unkno
 
 @dataclass(frozen=True)
 class FormulaQuantity(Quantity):
-    """A constant with its unit, or a formula whose result is in ``unit``; then ``value`` is not a number."""
+    """A constant with its unit, or a formula whose result is in ``unit``; then ``value`` is NaN."""
 
     formula: Formula | None = field(default=None)
 
@@ -27,7 +27,7 @@ _UNIT_AHEAD = re.compile(r"[A-Za-zµμ°]|%\s*$|1\s*/\s*[A-Za-z]")
 
 
 def formula_quantity(value: object, units: Sequence[str], *, where: str) -> FormulaQuantity:
-    """Return a value that is a constant in one of ``units``, or a formula in the first of them.
+    """Read a constant in one of ``units``, or a formula in the first of them.
 
     A number followed by a unit is a constant; any other text is a formula. Raises CaseError.
     """
@@ -48,9 +48,9 @@ def formula_quantity(value: object, units: Sequence[str], *, where: str) -> Form
 
 
 def evaluate_named(formulas: Mapping[str, Formula], given: Mapping[str, npt.ArrayLike]) -> dict[str, Value]:
-    """Return the values of formulas that may refer to one another by their names, and to what is given.
+    """Return the values of formulas that may refer to one another and to given values by name.
 
-    Raises CaseError for a name that is neither, and for formulas that refer to one another in a circle.
+    Raises CaseError for an unknown name, and for formulas that refer to one another in a circle.
     """
     values: dict[str, Any] = dict(given)
     under_way: list[str] = []

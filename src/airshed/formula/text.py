@@ -1,4 +1,4 @@
-"""Prints formulas for people: text that reads back as the same value."""
+"""Printing of formulas as text, which parses back to the same value."""
 
 import re
 from typing import Final
@@ -11,25 +11,25 @@ from airshed.formula.tree import (
     Compare,
     Expression,
     Logic,
-    Named,
+    NamedValue,
     Negate,
     Number,
     ordered,
 )
 
 _PLAIN: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\((\w+|[\d.e+-]+(, [\d.e+-]+)*)\))?", re.ASCII)
-"""Names that stand in a formula as they are; another one is in quotes."""
+"""Names that need no quotes in a formula."""
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _NEGATION, _POWER, _ATOM = range(9)
 _BINDING: Final = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT, "^": _POWER}
 _CONNECTIVE: Final = {"and": _AND, "or": _OR}
 
 Printed = tuple[str, int]
-"""A text and how tightly it binds."""
+"""A text and its binding strength."""
 
 
 def text(expression: Expression) -> str:
-    """Return a formula as people write it, powers as ``**``."""
+    """Return a formula as readable text, with powers as ``**``."""
     printed: dict[Expression, Printed] = {}
     for node in ordered([expression]):
         printed[node] = _printed(node, [printed[child] for child in node.children])
@@ -40,7 +40,7 @@ def _printed(node: Expression, operands: list[Printed]) -> Printed:
     match node:
         case Number(value):
             return _number(value), _ATOM if np.copysign(1.0, value) > 0 else _NEGATION
-        case Named(name):
+        case NamedValue(name):
             return name if _PLAIN.fullmatch(name) else f'"{name}"', _ATOM
         case Call(name):
             return f"{name}({', '.join(text for text, _ in operands)})", _ATOM
@@ -48,7 +48,7 @@ def _printed(node: Expression, operands: list[Printed]) -> Printed:
             return f"-{_bracketed(operands[0], _NEGATION)}", _NEGATION
         case Binary(operator):
             own = _BINDING[operator]
-            # The power binds to the right, the others to the left.
+            # the power binds to the right, other operators to the left
             left, right = (_bracketed(each, own + (side == (operator != "^"))) for side, each in enumerate(operands))
             sign = {"^": "**"}.get(operator, operator)
             return f"{left} {sign} {right}" if own == _SUM else f"{left}{sign}{right}", own

@@ -1,4 +1,4 @@
-"""Tracing: a plain Python function is called with values that note what is done to them, and so becomes a formula.
+"""Tracing: a plain Python function is called with values that record operations, and so becomes a formula.
 
     def settling(radius, density):
         return 2.0 / 9.0 * density * radius**2
@@ -6,7 +6,7 @@
     traced = trace(settling)      # traced.inputs == ("radius", "density"), traced.outputs[0] is the tree
 
 The same function works on NumPy arrays: it uses arithmetic and the functions of ``airshed.formula`` (which are those of
-NumPy). It has no ``if`` on what it is given: where() chooses.
+NumPy). It must not use ``if`` on its arguments: where() selects.
 """
 
 import inspect
@@ -51,7 +51,7 @@ _UFUNCS: Final[Mapping[np.ufunc, _Make]] = {
     np.logical_and: _logic("and"), np.logical_or: _logic("or"), np.logical_not: _logic("not"),
     np.bitwise_and: _logic("and"), np.bitwise_or: _logic("or"), np.invert: _logic("not"),
 }  # fmt: skip
-"""What NumPy's operations are in a formula; & | ~ are meant for conditions."""
+"""NumPy operations as formulas; & | ~ are for conditions."""
 
 _FUNCTIONS: Final[Mapping[Callable[..., Any], _Make]] = {
     np.where: _call("where"),
@@ -60,7 +60,7 @@ _FUNCTIONS: Final[Mapping[Callable[..., Any], _Make]] = {
 
 
 class Tracer(NDArrayOperatorsMixin):
-    """A value that notes what is done to it."""
+    """A value that records the operations on it."""
 
     def __init__(self, expression: Expression) -> None:
         self.expression = expression
@@ -102,7 +102,7 @@ class NoAxisError(FormulaError):
 
 
 class TracedArray(NDArrayOperatorsMixin):
-    """Traced values along an axis, such as layers of soil: arithmetic acts element by element, a loop is unrolled.
+    """Traced values along an axis, such as soil layers: arithmetic acts element by element, a loop is unrolled.
 
     elements  Tracers or numbers. Arithmetic combines it with arrays of the same length and with single values.
     """
@@ -148,30 +148,30 @@ def expression_of(value: Any) -> Expression:
     if isinstance(value, Tracer):
         return value.expression
     if isinstance(value, np.ndarray) and value.ndim:
-        raise FormulaError("a formula has an array that is none of its arguments; make it one")
+        raise FormulaError("a formula has an array that is not an argument; make it an argument")
     if np.asarray(value).dtype.kind not in "biuf":
-        raise FormulaError(f"a formula has a {type(value).__name__} where a number belongs")
+        raise FormulaError(f"a formula has a {type(value).__name__} where a number is expected")
     return Number(float(value))
 
 
 @dataclass(frozen=True)
-class Traced:
-    """A function as formulas.
+class TracedFunction:
+    """A traced function: its formulas.
 
     inputs   names of its arguments
-    outputs  what it returns, also where that is one value
+    outputs  its results, as a tuple also for a single result
     """
 
     inputs: tuple[str, ...]
     outputs: tuple[Expression, ...]
 
 
-def trace(function: Callable[..., Any], inputs: Sequence[str] | None = None) -> Traced:
-    """Return the formulas of a function of numbers; its arguments have their own names, or those of `inputs`.
+def trace(function: Callable[..., Any], inputs: Sequence[str] | None = None) -> TracedFunction:
+    """Return the formulas of a function of numbers; inputs: names of its arguments, by default their own.
 
-    Raises FormulaError where it does what no formula can have.
+    Raises FormulaError for an operation that formulas do not support.
     """
     names = tuple(inspect.signature(function).parameters if inputs is None else inputs)
     result = function(*(Tracer(Symbol(name)) for name in names))
     results = result if isinstance(result, tuple | list) else (result,)
-    return Traced(names, tuple(map(expression_of, results)))
+    return TracedFunction(names, tuple(map(expression_of, results)))

@@ -1,9 +1,9 @@
-"""The tree of a formula: a few immutable nodes, and what can be done with any of them.
+"""The tree of a formula: a few immutable node types, and operations on them.
 
-A tree is made by tracing a function (``trace.py``), by reading text (``parse.py``) or node by node; it is evaluated in
-NumPy (``evaluate.py``), printed for people (``text.py``), differentiated (``derivative.py``) and written as C++
-(``cpp.py``). Equal nodes are one object: a common sub-expression is found by identity, and a tree is a graph in which
-it stands once.
+A tree is created by tracing a function (``trace.py``), by reading text (``parse.py``) or node by node. It is evaluated
+in NumPy (``evaluate.py``), printed (``text.py``), differentiated (``derivative.py``) and written as C++ (``cpp.py``).
+Equal nodes are one object: common sub-expressions are found by identity, and occur once, so that a tree is in fact a
+graph.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,8 +20,8 @@ _NODES: Final[WeakValueDictionary[tuple[Any, ...], "Node"]] = WeakValueDictionar
 _LOCK: Final = Lock()
 
 
-class _Once(type):
-    """Makes each node once: what is equal is identical."""
+class _NodeType(type):
+    """Metaclass that creates each node once: equal nodes are identical."""
 
     def __call__(cls, *values: Any) -> Any:
         key = (cls, *values) if cls is not Number else (cls, float(values[0]).hex())  # 0 and -0 are two numbers
@@ -34,8 +34,8 @@ class _Once(type):
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Node(metaclass=_Once):
-    """What every node can do."""
+class Node(metaclass=_NodeType):
+    """Base class of nodes."""
 
     @property
     def children(self) -> tuple["Expression", ...]:
@@ -46,7 +46,7 @@ class Node(metaclass=_Once):
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     def __str__(self) -> str:
-        from airshed.formula.text import text  # it prints trees, and so needs this file first
+        from airshed.formula.text import text  # it prints trees, and imports this module
 
         return text(self)  # type: ignore[arg-type]
 
@@ -62,14 +62,14 @@ class Number(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Named(Node):
-    """A value that has a name. Kinds of them are classes of their own: two kinds may share a name."""
+class NamedValue(Node):
+    """A value with a name. Subclasses are kinds of names: two kinds may share a name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Symbol(Named):
+class Symbol(NamedValue):
     """The usual named value: an argument, a state of the air."""
 
 
@@ -101,7 +101,7 @@ class Binary(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Node):
-    """A call of one of :data:`airshed.formula.functions.FUNCTIONS`, or of what a user of the tree knows and expands."""
+    """A call of one of :data:`airshed.formula.functions.FUNCTIONS`, or of a function that the caller expands."""
 
     name: str
     arguments: tuple["Expression", ...]
@@ -128,7 +128,7 @@ class Compare(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logic(Node):
-    """All (and), one or more (or), or not the one (not) of the operands hold, are not 0: 1 or 0."""
+    """Logical connective: all operands (and), one or more (or), or not the operand (not) are non-zero: 1 or 0."""
 
     connective: Connective
     operands: tuple["Expression", ...]
@@ -139,7 +139,7 @@ class Logic(Node):
         return self.operands
 
 
-Expression = Number | Named | Negate | Binary | Call | Compare | Logic
+Expression = Number | NamedValue | Negate | Binary | Call | Compare | Logic
 
 ZERO: Final = Number(0.0)
 ONE: Final = Number(1.0)
@@ -162,7 +162,7 @@ def with_children(expression: Expression, operands: tuple[Expression, ...]) -> E
 
 
 def ordered(expressions: Iterable[Expression]) -> list[Expression]:
-    """Return every node of some trees once, operands before what they are operands of, left to right."""
+    """Return every node of some trees once, operands before the operations on them, left to right."""
     done: dict[Expression, None] = {}
     stack = list(expressions)[::-1]
     while stack:
@@ -176,7 +176,7 @@ def ordered(expressions: Iterable[Expression]) -> list[Expression]:
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield every node as often as the text has it, parents before children, left to right."""
+    """Yield every node as often as it occurs in the text, parents before children, left to right."""
     stack = [expression]
     while stack:
         node = stack.pop()
@@ -193,7 +193,7 @@ def depth(expression: Expression) -> int:
 
 
 def operations(expression: Expression) -> int:
-    """Return the additions, multiplications and divisions of the tree, as often as its text has them."""
+    """Return the number of additions, multiplications and divisions, as often as they occur in the text."""
     counts: dict[Expression, int] = {}
     for node in ordered([expression]):
         counts[node] = isinstance(node, Binary) + sum(counts[child] for child in node.children)
@@ -201,17 +201,17 @@ def operations(expression: Expression) -> int:
 
 
 def symbols(*expressions: Expression) -> tuple[str, ...]:
-    """Return the names of the symbols that values need, each once, in the order of the text."""
+    """Return the names of the symbols in some trees, each once, in the order of the text."""
     return tuple(node.name for node in ordered(expressions) if isinstance(node, Symbol))
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Return the tree with every node changed, operands before what they are operands of."""
+    """Return the tree with every node changed, operands before the operations on them."""
     return rewrite_all([expression], change)[0]
 
 
 def rewrite_all(expressions: Iterable[Expression], change: Callable[[Expression], Expression]) -> list[Expression]:
-    """Return trees with every node changed, each common part once."""
+    """Return trees with every node changed; each common part once."""
     expressions = list(expressions)
     new: dict[Expression, Expression] = {}
     for node in ordered(expressions):
@@ -220,10 +220,10 @@ def rewrite_all(expressions: Iterable[Expression], change: Callable[[Expression]
 
 
 def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return the tree with each symbol that `values` names replaced."""
+    """Return the tree with symbols replaced by the expressions in `values`."""
     return substitute_all([expression], values)[0]
 
 
 def substitute_all(expressions: Iterable[Expression], values: Mapping[str, Expression]) -> list[Expression]:
-    """Return trees with each symbol that `values` names replaced, each common part once."""
+    """Return trees with symbols replaced by the expressions in `values`; each common part once."""
     return rewrite_all(expressions, lambda node: values.get(node.name, node) if isinstance(node, Symbol) else node)

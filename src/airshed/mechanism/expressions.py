@@ -17,7 +17,7 @@ from airshed import formula
 from airshed.core.errors import MechanismError
 from airshed.formula.functions import FUNCTIONS as FORMULA_FUNCTIONS
 from airshed.formula.functions import Arity
-from airshed.formula.tree import ZERO, Binary, Call, Compare, Expression, Named, Negate, Symbol, ordered, rewrite
+from airshed.formula.tree import ZERO, Binary, Call, Compare, Expression, NamedValue, Negate, Symbol, ordered, rewrite
 from airshed.mechanism.location import check_label, nearest
 
 Value = float | npt.NDArray[np.float64]
@@ -78,7 +78,7 @@ FUNCTIONS: Final[Mapping[str, Arity]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parameter(Named):
+class Parameter(NamedValue):
     """A value that a mechanism leaves open: the rate of a light reaction that a host computes, by its name."""
 
     def __post_init__(self) -> None:
@@ -165,7 +165,7 @@ def evaluate_all(expressions: Sequence[Expression], environment: Environment) ->
     """Return the values of several rates, common parts computed once, as :func:`evaluate` does."""
     explicit = [_without_photolysis(expression) for expression in expressions]
     for node in ordered(explicit):
-        if isinstance(node, Named) and node.name not in environment:
+        if isinstance(node, NamedValue) and node.name not in environment:
             raise _missing(node)
     values = formula.evaluate_all(explicit, environment)
     return [float(value) if value.ndim == 0 else value for value in values]
@@ -178,7 +178,7 @@ def _without_photolysis(expression: Expression) -> Expression:
     return expand_photolysis(expression, DAYLIGHT, secant)
 
 
-def _missing(node: Named) -> MechanismError:
+def _missing(node: NamedValue) -> MechanismError:
     if isinstance(node, Parameter):
         return MechanismError(f"the rates need {node.name}, which the mechanism leaves open: give it a value")
     known = {**SYMBOLS, **SUN_POSITION}[node.name]

@@ -1,4 +1,4 @@
-"""A process in a case: the operators that kernels compile, their numbers, and their fields at each instant."""
+"""A process in a case: its operators with their numbers, and its fields at each instant."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,10 +23,12 @@ _MEMBER: Final = re.compile(r"((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)?\s*(?:\
 
 
 def read_reactions(lines: Sequence[str], species: Sequence[str], key: str) -> tuple[Reaction, ...]:
-    """Return the reactions of a process; raises CaseError for a line that is none.
+    """Read the reactions of a process; raises CaseError for an invalid line.
 
-    A line is `reactants = products : rate`, the rate [s-1, cm3 s-1 ...] as reaction files write it; products may be
-    left out. key  the process's, in front of their labels
+    A line is `reactants = products : rate`, with the rate [s-1, cm3 s-1 ...] as in reaction files; products may be
+    omitted.
+
+    key  of the process, a prefix of the labels of its reactions
     """
     return tuple(_read(line.strip().rstrip(";"), species, f"{key}_{number}") for number, line in enumerate(lines, 1))
 
@@ -35,7 +37,7 @@ def _read(line: str, species: Sequence[str], label: str) -> Reaction:
     equation, colon, rate = line.partition(":")
     left, equals, right = equation.partition("=")
     if not (colon and equals and left.strip()):
-        raise CaseError(f"{label}: {line[:80]!r} is no reaction; write it as A + B = C : 1e-12")
+        raise CaseError(f"{label}: {line[:80]!r} is not a reaction; write it as A + B = C : 1e-12")
     try:
         return Reaction(label, _members(left, species, label), _members(right, species, label), read_rate(rate), line)
     except MechanismError as error:
@@ -47,9 +49,9 @@ def _members(side: str, species: Sequence[str], label: str) -> tuple[tuple[str, 
     for member in (part for part in map(str.strip, side.split("+")) if part not in ("", "PROD")):
         match = _MEMBER.fullmatch(member)
         if match is None:
-            raise CaseError(f"{label}: {member[:40]!r} is no species with its number, such as 0.5 C")
+            raise CaseError(f"{label}: {member[:40]!r} is not a species with its number, such as 0.5 C")
         if match[2] not in species:
-            raise CaseError(f"{label}: {match[2]!r} is no species of the mechanism; {suggestion(match[2], species)}")
+            raise CaseError(f"{label}: {match[2]!r} is not a species of the mechanism; {suggestion(match[2], species)}")
         found.append((match[2], float(match[1] or 1.0)))
     return tuple(found)
 
@@ -62,10 +64,10 @@ _FACES: Final = {"west faces": (0, 1), "south faces": (1, 0)}
 
 
 class State(Protocol):
-    """The weather at an instant: fields by their names, also as attributes."""
+    """Weather at an instant: fields by their names, also as attributes."""
 
     def get(self, name: str) -> Array | None:
-        """Return a field, None where the state does not hold it."""
+        """Return a field; None if the state does not have it."""
         ...
 
 
@@ -73,10 +75,10 @@ Around = Callable[[float], State]
 
 
 def in_kernel_units(act: OperatorDeclaration, rate: Any, air: Mapping[str, Any]) -> Any:
-    """Return what a function of the step gave, as its kind of operator wants it; see `kernels.operators`.
+    """Convert the result of a function of the step to the unit of its kind of operator, see `kernels.operators`.
 
-    A velocity v at the ground is a loss v / dz. A source S [mol/m3/s] is S / N of air density N [mol/m3], a flux
-    F [mol/m2/s] into the layer F / (N dz). Particles that sink with v take the air v A / dz with them.
+    A deposition velocity v at the ground is a loss v / dz. A source S [mol/m3/s] is S / N for air density N [mol/m3], a
+    flux F [mol/m2/s] into the layer F / (N dz). Particles that settle with velocity v fall with the air flux v A / dz.
     """
     match act.kind, act.unit:
         case "loss", "m/s":
@@ -91,10 +93,10 @@ def in_kernel_units(act: OperatorDeclaration, rate: Any, air: Mapping[str, Any])
 
 
 class BoundProcess:
-    """A process that is on: its declaration with the species, the numbers and the context of a case.
+    """An active process: its declaration with the species, the numbers and the context of a case.
 
-    key    its name as an identifier, in front of those of its fields and numbers
-    kinds  of operators that count here
+    key    identifier of the process, a prefix of the names of its fields and numbers
+    kinds  kinds of operators to be used
     """
 
     def __init__(self, process: Process, kinds: Collection[Kind] = KINDS) -> None:
@@ -104,29 +106,30 @@ class BoundProcess:
         self.numbers = {name: self._number(name) for name, each in self.own.settings.items() if each.unit is not None}
 
     def _number(self, name: str) -> Array:
-        """A setting as a number, or as those of all species that the process touches (species,)."""
+        """Return a setting as a number, or as an array for all species of the process (species,)."""
         setting, value = self.own.settings[name], getattr(self.process, name)
         if not setting.by_species:
             if value is None:
-                raise CaseError(f"{self.process.section}.{name} is not given: {setting.field.description}")
+                raise CaseError(f"{self.process.section}.{name} is missing: {setting.field.description}")
             return np.array(_plain(value))
         names, missing = self._species[name], setting.missing
         lacking = [each for each in names if each not in value]
         if lacking and missing is None:
-            raise CaseError(f"{self.process.section}.{name} says nothing of {', '.join(lacking)}, which others name")
+            key = f"{self.process.section}.{name}"
+            raise CaseError(f"{key} has no value for {', '.join(lacking)}, which other tables name")
         return np.array([_plain(value[each]) if each in value else missing for each in names], np.float64)
 
     def species_of(self, name: str) -> tuple[str, ...]:
-        """Return the species that a table by species, or a function of them, is about."""
+        """Return the species of a table by species, or of a function of such tables."""
         return self._species[name]
 
     @cached_property
     def operators(self) -> tuple[Operator, ...]:
-        """What the process does in a step."""
+        """The operators of the process in a step."""
         return tuple(self._operator(name, act) for name, act in self.own.operators.items() if act.kind in self._kinds)
 
     def only(self, kinds: Collection[Kind]) -> "BoundProcess":
-        """Return the process with what it does by some kinds of operators alone."""
+        """Return the process with operators of some kinds only."""
         return BoundProcess(self.process, kinds)
 
     @cached_property
@@ -143,13 +146,13 @@ class BoundProcess:
 
     @property
     def replaced(self) -> tuple[str, ...]:
-        """The species that updates replace; what these change counts in budgets under the section of the process."""
+        """The species that updates replace; budgets count the changes under the section of the process."""
         names = {name for each in self.own.updates.values() for name in each.names}
         return tuple(name for name in self.process.context.species if name in names)
 
     @cached_property
     def reactions(self) -> tuple[Reaction, ...]:
-        """What the process adds to the mechanism; functions are given numbers, of a table those by species."""
+        """The reactions that the process adds; functions receive numbers, or dictionaries of a table by species."""
 
         def plain(name: str) -> float | dict[str, float]:
             values = self.numbers[name]
@@ -168,25 +171,25 @@ class BoundProcess:
         return tuple(found)
 
     def sources(self, weather: Any) -> list[Source]:
-        """Return what the process brings into the air; `weather` is what gives the state of the air at any time."""
+        """Return the emission sources of the process; weather: provider of the state of the air at any time."""
         found: list[Source] = []
         for name, each in self.own.releases.items():
             made = each.function(self.process, weather)
             made = list(made) if isinstance(made, Iterable) else [made]
             if not all(isinstance(source, Source) for source in made):
                 raise CaseError(
-                    f"process {type(self.process).__name__}: {name}() is to return sources, each with species, levels, "
-                    "changes and rate, see docs/reference/declaring.md"
+                    f"process {type(self.process).__name__}: {name}() must return sources, each with species, levels, "
+                    "changes and rate, see docs/declaring.md"
                 )
             found += made
         return found
 
     def at(self, state: State, seconds: float, around: Around) -> dict[str, Array]:
-        """Return the fields at an instant as operators read them: (species, level, lat, lon), without what they lack.
+        """Return the fields of operators at an instant: (species, level, lat, lon), without absent dimensions.
 
-        around  gives the state with a margin, for a process that looks at the columns around its own
+        around  function of time that returns the state with a margin of columns
 
-        Raises DataError where one is not finite, CaseError where it has not the shape that is declared.
+        Raises DataError for a field that is not finite, CaseError for one that does not have its declared shape.
         """
         if self.process.margin:
             state = around(seconds)
@@ -194,13 +197,13 @@ class BoundProcess:
         return {each.name: self.shaped(each, values[each.name]) for each in self.fields}
 
     def values_at(self, state: State, seconds: float) -> dict[str, Any]:
-        """Return what functions of instants give, of any shape that fits, by the names of the fields."""
+        """Return the results of functions of instants, of any shape that broadcasts, by the names of the fields."""
         known: dict[str, Any] = {}
         prefix = f"{self.key}_"
         return {each.name: self._value(each.name.removeprefix(prefix), state, seconds, known) for each in self.fields}
 
     def _value(self, name: str, state: State, seconds: float, known: dict[str, Any]) -> Any:
-        """What a function of instants is given under a name, computed once for each instant."""
+        """Return the value of an argument of functions of instants; it is computed once per instant."""
         if name in known:
             return known[name]
         own = self.own
@@ -211,7 +214,7 @@ class BoundProcess:
             found = state.get(asked.field)
             if found is None and not asked.optional:
                 raise DataError(
-                    f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not give"
+                    f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not provide"
                 )
             found = found[None] if found is not None and found.ndim != 3 else found
         elif name in OFFERED:
@@ -228,7 +231,7 @@ class BoundProcess:
         return found
 
     def shaped(self, each: OperatorField, value: Any) -> Array:
-        """Return a field in its whole shape; raises CaseError for one that does not fit, DataError where not finite."""
+        """Broadcast a field to its shape; raises CaseError if it does not fit, DataError if it is not finite."""
         rows, columns = self.process.context.grid.shape[1:]
         levels = self.process.context.grid.shape[0]
         more = _FACES.get(each.shape, (0, 0))
@@ -239,16 +242,16 @@ class BoundProcess:
             full = np.broadcast_to(np.asarray(value, np.float64), shape)
         except ValueError:
             found = np.shape(value)
-            raise CaseError(f"{self._where(each.name)} gives an array {found}, its declaration says {shape}") from None
+            raise CaseError(f"{self._where(each.name)} gives an array {found}, declared as {shape}") from None
         if not np.isfinite(full).all():
-            raise DataError(f"{self._where(each.name)} is not finite everywhere; look at its formula and its weather")
+            raise DataError(f"{self._where(each.name)} is not finite everywhere; check its formula and its weather")
         return full[..., 0, :, :] if each.shape == "ground" else full
 
     def _where(self, field: str) -> str:
         return f"process {type(self.process).__name__}: {field.removeprefix(self.key + '_')}"
 
     def shape_of(self, name: str) -> Shape:
-        """The shape of what a function is given under a name."""
+        """Return the shape of an argument of functions."""
         own, context = self.own, self.process.context
         if name in own.weather:
             return "cells" if context.weather_levels.get(own.weather[name].field, 1) > 1 else "ground"
@@ -259,7 +262,7 @@ class BoundProcess:
         return "cells" if name == "layer_thickness" else "ground"
 
     def is_by_species(self, name: str) -> bool:
-        """Whether what a function is given under a name has one value for each species."""
+        """Return whether an argument of functions has one value per species."""
         own = self.own
         if name in own.settings:
             return own.settings[name].by_species
@@ -299,7 +302,7 @@ class BoundProcess:
 
 
 def refuse_idle(where: str, process: Process) -> None:
-    """Raise CaseError for a process that is requested and acts on nothing; where: its key in the case."""
+    """Raise CaseError for a process that the case requests but that has no effect; where: its key in the case."""
     reason = process.idle_reason()
     if not reason and process.is_on():
         by_species = {name for name, act in process.declaration.operators.items() if act.kind in OF_SPECIES}
@@ -311,10 +314,10 @@ def refuse_idle(where: str, process: Process) -> None:
 
 
 def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:
-    """Return for each table by species, instant and act of a process the species that it is about.
+    """Return the species of each table by species, instant and operator of a process.
 
-    These are the species in the tables that a function is given, by way of others too, and what is given to the same
-    function is about the same species; those of a method, and of what it is given to, are the process's.
+    The species of a function are those of the tables that it reads, directly or through other functions; arguments of
+    one function have the same species. A method, and functions that read its result, have the species of the process.
     """
     own = process.declaration
     functions: dict[str, Any] = {**own.instants, **own.operators}
@@ -334,7 +337,7 @@ def species_of_functions(process: Process) -> dict[str, tuple[str, ...]]:
 
 
 def identifier(name: str) -> str:
-    """Return the name of a class as other names are written: DryDeposition is dry_deposition."""
+    """Return the identifier of a class name: DryDeposition becomes dry_deposition."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 

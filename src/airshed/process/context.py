@@ -1,4 +1,4 @@
-"""What a process is given of the case in which it acts; sources that it returns."""
+"""Context of a process: the parts of the case that it may read, and the protocol of its sources."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,24 +12,24 @@ from airshed.grid import Grid
 from airshed.grid.window import Window
 
 MARGIN: Final = 2
-"""Most columns around its own whose weather a process reads."""
+"""Largest margin of columns whose weather a process may read."""
 
 
 @dataclass(frozen=True)
 class ProcessContext:
     """The case and the part of its grid in which processes act.
 
-    species        names, in the order of the mechanism;  molar_masses  [kg/mol] of those whose composition is known
-    grid           the columns held here;  whole  the grid of the case
-    land_fraction  (lat, lon) of the columns held here
-    sun_height     cosine of the sun's zenith angle (lat, lon) at a time [s]
+    species        names, in the order of the mechanism;  molar_masses  [kg/mol] of species with known composition
+    grid           the columns of this rank;  whole  the grid of the case
+    land_fraction  (lat, lon) of the columns of this rank
+    sun_height     function of time [s]: cosine of the solar zenith angle (lat, lon)
     start          of the case, UTC
-    weather_levels how many levels a field of the weather has, by name: those of cells, of faces, or one
-    around, inside the columns held here with those around them, as far as the case reaches; and the window in these of
-                   the columns held here
-    provided       what the model provides for needs of processes, by type, see :func:`airshed.process.kinds.need`
-    files          the files of the case that patterns under a key name
-    total          sums of (..., lat, lon) over the columns of all ranks, which ask together
+    weather_levels number of levels of a weather field, by name: of cells, of faces, or one
+    around         grid of the columns of this rank with a margin, within the area of the case
+    inside         window of the columns of this rank in `around`
+    provided       objects that the model provides, by type, see :func:`airshed.process.kinds.need`
+    files          function that returns the files of the case for patterns; its second argument is the key for messages
+    total          function that sums (..., lat, lon) over the columns of all ranks; all ranks must call it
     """
 
     species: tuple[str, ...]
@@ -47,7 +47,7 @@ class ProcessContext:
     total: Callable[[Array], Array] = lambda columns: np.asarray(columns.sum(axis=(-2, -1)))
 
     def offers(self, name: str, seconds: float) -> Array | float:
-        """Return what :data:`airshed.process.kinds.OFFERED` names, at a time [s]."""
+        """Return an input of :data:`airshed.process.kinds.OFFERED` by name, at a time [s]."""
         match name:
             case "land_fraction":
                 return self.land_fraction[None]
@@ -62,15 +62,15 @@ class ProcessContext:
 
 @runtime_checkable
 class Source(Protocol):
-    """Something that emits in the columns held here: vegetation, a file, a single stack all look like this.
+    """Emission source in the columns of this rank, such as vegetation, a file or a single stack.
 
-    One that has the emission of every cell of the whole grid has a method `part(window)` too, which returns the source
-    of a window's cells.
+    A source that covers the whole grid also has a method `part(window)`, which returns the source of the cells in a
+    window.
     """
 
     @property
     def species(self) -> tuple[str, ...]:
-        """The model species that this source emits, in the order of the first axis of :meth:`rate`."""
+        """The species that the source emits, in the order of the first axis of :meth:`rate`."""
         ...
 
     @property
@@ -79,13 +79,13 @@ class Source(Protocol):
         ...
 
     def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in the hour UTC or between `changes`.
+        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant in each hour UTC or between `changes`.
 
-        ``seconds`` counts from the start of the case; before it is negative. The caller must not write to the array.
+        seconds: since the start of the case; negative before it. The caller must not write to the array.
         """
         ...
 
     @property
     def changes(self) -> Sequence[float]:
-        """The rising times [s] at which the emission changes beside the full hours UTC."""
+        """The times [s], ascending, at which the emission changes in addition to the full hours UTC."""
         ...

@@ -1,7 +1,7 @@
-"""What a process is: a class that declares its settings, the weather it needs, and what it does to species.
+"""Declaration of a process: a class with its settings, the weather that it needs, and its effect on species.
 
     class Washout(Process, section="washout"):
-        \"\"\"What rain takes out of the air: dq/dt = -a (P / 1 mm h-1)^0.79 q.\"\"\"
+        \"\"\"Scavenging by rain: dq/dt = -a (P / 1 mm h-1)^0.79 q.\"\"\"
 
         coefficients = per_species("1/s", "Loss of species to rain of 1 mm/h.", settable=True)
         rain = weather("precipitation", "kg m-2 s-1")
@@ -14,12 +14,13 @@
         def washed(rate):
             return rate
 
-The names of arguments say what a function is given. Those of :func:`at_instant` are called with arrays, once for each
-instant of the forcing; they are given settings, weather, one another's results and what the context offers
-(:data:`airshed.process.kinds.OFFERED`). What acts in a step (:func:`loss` and the others) is traced once, and becomes
-code: it is given numbers among the settings, results of instants, and the air of the cell
-(:data:`airshed.kernels.operators.AIR`). A function whose first argument is `self` is a method, and free in what it
-does; such a one is not traced. What changes each cell by itself is an update, see :mod:`airshed.process.updates`.
+The names of its arguments determine the inputs of a function. Functions of instants (:func:`at_instant`) are called
+with arrays, once for each instant of the forcing. Their arguments are settings, weather, results of other such
+functions, and inputs from the context (:data:`airshed.process.kinds.OFFERED`). Functions of operators (:func:`loss` and
+similar) are traced once and compiled. Their arguments are numbers among the settings, results of instants, and the air
+of the cell (:data:`airshed.kernels.operators.AIR`). A function with the first argument `self` is a method: it is not
+traced, and its code is unrestricted. A function that changes each cell separately is an update, see
+:mod:`airshed.process.updates`.
 """
 
 import re
@@ -53,16 +54,15 @@ _KINDS: Final = {
 
 
 class Process:
-    """The base of all processes; what a class declares is in ``declaration``.
+    """Base class of all processes; ``declaration`` collects the declarations of a class.
 
-    section  of the case file that holds its settings; several processes may share one
-    order    where it stands among others: small numbers first
+    section  section of the case file with its settings; several processes may share one
+    order    position among all processes: small numbers first
+    margin   columns around its own whose weather its methods read, at most :data:`airshed.process.context.MARGIN`
+    model    hand-written section; None: the section is made of the declared settings
 
-    margin   columns around its own whose weather its methods look at, at most :data:`airshed.process.context.MARGIN`
-    model    that section, where it is written by hand; None: it is made of the settings that the class declares
-
-    An instance is a process of a case: its settings are its attributes, as the section holds them, and ``context``
-    is what the case provides, see :class:`airshed.process.context.ProcessContext`; it has none in a model of points.
+    An instance is a process of a case. Its settings are attributes with the values of the section. ``context`` is the
+    part of the case that it may read, see :class:`airshed.process.context.ProcessContext`; None in a point model.
     """
 
     context: ProcessContext
@@ -86,7 +86,7 @@ class Process:
                 getattr(cls.declaration, kind)[name] = value
         own = cls.declaration
         if not _SECTION.fullmatch(cls.section):
-            raise CaseError(f"process {cls.__name__}: section {cls.section!r} is no name: letters, digits and _ alone")
+            raise CaseError(f"process {cls.__name__}: section {cls.section!r} is not a name: use letters, digits and _")
         words = {key: each.field.default for key, each in own.settings.items() if each.unit is None}
         check_updates(cls.__name__, own.updates, list(own.fluxes), own.states, words)
         for fault in _faults(cls):
@@ -108,32 +108,32 @@ class Process:
         self.prepare()
 
     def prepare(self) -> None:
-        """Do what is to be done once, before anything is compiled."""
+        """Prepare the process once, before compilation."""
 
     def is_on(self) -> bool:
-        """Whether the case requests the process; by default where a table by species, which it has, is not empty."""
+        """Return whether the case requests the process; by default if one of its tables by species is not empty."""
         tables = [name for name, each in self.declaration.settings.items() if each.by_species]
         return not tables or any(getattr(self, name) for name in tables)
 
     def idle_reason(self) -> str:
-        """Return why the process acts on nothing although its settings request it; empty where it acts, or is off."""
+        """Return why a requested process has no effect; an empty string if it has one, or is off."""
         return ""
 
     @property
     def species(self) -> tuple[str, ...]:
-        """The names of the species that it touches: by default those in its tables, in the order of the mechanism."""
+        """The species on which it acts: by default the species of its tables, in the order of the mechanism."""
         tables = [getattr(self, name) for name, each in self.declaration.settings.items() if each.by_species]
         named = {name for table in tables for name in table}
         return tuple(name for name in self.context.species if name in named)
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Where it has its data from, by what they are of, such as a species; shown in the summary of a run."""
+        """Sources of its data, by subject, such as a species; shown in the summary of a run."""
         return {}
 
     @property
     def depends_on_sun(self) -> bool:
-        """Whether its fields change with the time of the day in air that stays the same; forcing is then hourly."""
+        """True if its fields follow the time of day in constant air; forcing is then hourly."""
         asked = {name for each in self.declaration.instants.values() for name in arguments(each.function)}
         return bool(asked & {"sun_height", "seconds"})
 
@@ -141,10 +141,10 @@ class Process:
 RESERVED_TERMS: Final = (
     "inflow", "outflow", "chemistry", "clipped", "change", "residual", "throughput", "imbalance", "drift",
 )  # fmt: skip
-"""Names in budgets that no process can take for a term of its own."""
+"""Names of budget terms that a process cannot use for its own term."""
 
 SHARED_TERMS: Final = {"emitted": 1.0, "deposited": -1.0}
-"""Terms that every budget has, and how they count: a process may add to them what counts alike."""
+"""Terms of every budget, with their signs: processes may add operators of the same sign to them."""
 
 
 _SECTION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -157,7 +157,7 @@ _UNITS: Final = {
     ("source", "ground"): ("mol/mol/s", "mol/m3/s", "mol/m2/s"),
     ("settling", "all"): ("m/s", "mol/s"),
 }
-"""What functions of a kind may return, by the levels where it acts."""
+"""Units of the functions of a kind, by the levels where it acts."""
 
 _METHODS: Final = {
     "instants": ("self", "met", "seconds"),
@@ -165,23 +165,23 @@ _METHODS: Final = {
     "reactions": ("self",),
     "releases": ("self", "weather"),
 }
-"""The arguments of methods, of which the first alone has a name that counts; what acts in a step is none."""
+"""Arguments of methods; only the name of the first one matters. Functions of operators cannot be methods."""
 
 
 def _faults(cls: "type[Process]") -> Iterator[str]:
-    """Yield what is wrong with a declaration; updates are checked first, see :func:`check_updates`."""
+    """Yield the faults of a declaration; updates are checked before, see :func:`check_updates`."""
     own = cls.declaration
 
-    # Methods that cannot be called as they will be.
+    # methods with wrong arguments
     for part, wanted in _METHODS.items():
         for name, each in getattr(own, part).items():
             asked = arguments(each.function)
             is_method = asked[:1] == ("self",)
             if (part == "releases" and not is_method) or (is_method and len(asked) != len(wanted)):
-                shown = f"write def {name}({', '.join(wanted)})" if wanted else "it becomes code, and is no method"
+                shown = f"write def {name}({', '.join(wanted)})" if wanted else "it is compiled, and cannot be a method"
                 yield f"{name}({', '.join(asked)}) cannot be called: {shown}"
 
-    # Numbers that can be set where setting would have no effect.
+    # settable numbers without an effect
     functions = [each.function for part in (own.instants, own.operators, own.updates) for each in part.values()]
     given = {name for function in functions for name in arguments(function)}
     for name, setting in own.settings.items():
@@ -191,7 +191,7 @@ def _faults(cls: "type[Process]") -> Iterator[str]:
                 "would have no effect"
             )
 
-    # Arguments, and for what acts its term, unit and species.
+    # arguments; for operators also term, unit and species
     numbers = {key for key, each in own.settings.items() if each.unit is not None}
     steady = {key for key in numbers if not own.settings[key].settable}
     known = {*own.settings, *own.weather, *own.instants, *OFFERED}
@@ -205,7 +205,7 @@ def _faults(cls: "type[Process]") -> Iterator[str]:
             tables = any(each.by_species for each in own.settings.values())
             if not tables and cls.species is Process.species:
                 yield (
-                    f"{name}() acts on the species that a table names, and there is none: declare one with "
+                    f"{name}() acts on the species of a table, and there is no table: declare one with "
                     "per_species, or a property species"
                 )
         yield from _faults_of_arguments(own, name, act.function, {*numbers, *own.weather, *own.instants, *AIR})
@@ -218,13 +218,13 @@ def _faults_of_act(name: str, act: OperatorDeclaration, term: str) -> Iterator[s
     if term in RESERVED_TERMS:
         yield f"{refused}: budgets use it; take another"
     if SHARED_TERMS.get(term, SIGNS[act.kind]) != SIGNS[act.kind]:
-        yield f"{refused}: that one has the other sign"
+        yield f"{refused}: this term has the other sign"
     units = _UNITS.get((act.kind, act.levels))
     if units is None:
-        yield f"{name}() acts at levels {act.levels!r}; there are 'all' and 'ground'"
+        yield f"{name}() acts at levels {act.levels!r}; use 'all' or 'ground'"
     elif act.unit not in units:
         where = "at the ground" if act.levels == "ground" else "at all levels"
-        yield f"{name}() gives {act.unit!r}; a {act.kind} {where} is in {' or '.join(units)}"
+        yield f"{name}() returns {act.unit!r}; a {act.kind} {where} is in {' or '.join(units)}"
 
 
 def _faults_of_arguments(own: Declaration, name: str, function: Callable[..., Any], known: set[str]) -> Iterator[str]:
@@ -232,9 +232,9 @@ def _faults_of_arguments(own: Declaration, name: str, function: Callable[..., An
     for argument in () if asked[:1] == ("self",) else asked:
         if argument not in known and argument in own.settings:
             yield (
-                f"{name}() asks for {argument!r}, a setting that it cannot have: reactions are compiled, so theirs are "
-                "not settable; words and switches are given to methods, as self.NAME"
+                f"{name}() reads {argument!r}, a setting that is not available: reactions are compiled, so theirs are "
+                "not settable; words and switches are available in methods, as self.NAME"
             )
         if argument not in known:
             hint = suggestion(argument, sorted(known))
-            yield f"{name}() asks for {argument!r}, which is no setting, weather or result of it; {hint}"
+            yield f"{name}() reads {argument!r}, which is not a setting, weather or result of it; {hint}"

@@ -1,4 +1,4 @@
-"""Finds processes: those of a package, a module or a folder each, and those in a file that a user names."""
+"""Discovery of processes: in a package with one module or folder each, and in files of users."""
 
 import importlib
 import pkgutil
@@ -19,7 +19,7 @@ from airshed.process.declaration import Process
 
 
 def processes_of(package: ModuleType) -> tuple[type[Process], ...]:
-    """Return the processes that the modules and folders of a package declare, in their order."""
+    """Return the processes in the modules and folders of a package, in their order."""
     found: list[type[Process]] = []
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         found += _declared(vars(importlib.import_module(module.name)), module.name)
@@ -27,7 +27,7 @@ def processes_of(package: ModuleType) -> tuple[type[Process], ...]:
 
 
 def process_of_file(path: Path) -> type[Process]:
-    """Run a user's file and return the process that it declares; raises CaseError with the place of a fault."""
+    """Execute the file of a user and return its process; raises CaseError with the line of a fault."""
     try:
         found = list(_declared(runpy.run_path(str(note_input(path))), "<run_path>"))
     except AirshedError as error:
@@ -38,12 +38,12 @@ def process_of_file(path: Path) -> type[Process]:
         raise CaseError(f"{path}:{_line_of(error, path)}: {type(error).__name__}: {error}") from error
     if len(found) != 1:
         names = ", ".join(each.__name__ for each in found) or "none"
-        raise CaseError(f"{path} is to hold one class that is a Process, and holds {names}")
+        raise CaseError(f"{path} must define one class that is a Process, but defines {names}")
     return found[0]
 
 
 def _line_of(error: Exception, path: Path) -> int:
-    """Return the line of a file in which an error arose; that of a syntax error is its own."""
+    """Return the line of a file in which an error occurred."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path) and frame.lineno]
     return lines[-1] if lines else getattr(error, "lineno", None) or 0
@@ -56,7 +56,7 @@ def _declared(names: dict[str, Any], module: str) -> Iterator[type[Process]]:
 
 
 def section_of(process: type[Process]) -> type[Section]:
-    """Return the section of a case file that holds the settings of a process."""
+    """Return the section of a case file with the settings of a process."""
     if process.model is not None:
         return process.model
     fields: dict[str, Any] = {
@@ -67,6 +67,6 @@ def section_of(process: type[Process]) -> type[Section]:
 
 
 def sections_of(processes: Iterable[type[Process]]) -> dict[str, Any]:
-    """Return the fields of a case, by the names of the sections of processes, as ``pydantic.create_model`` has them."""
+    """Return the fields of a case by section, as arguments of ``pydantic.create_model``."""
     sections = {process.section: section_of(process) for process in processes}
     return {name: (section, Field(default_factory=section)) for name, section in sections.items()}

@@ -1,4 +1,4 @@
-"""What a process declares: settings, weather, fields at instants, and the kinds of operators."""
+"""Declarations of a process: settings, weather, fields at instants, and the kinds of operators."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ PER_SPECIES: Final = "per species"
 
 @dataclass(frozen=True)
 class SettingDeclaration:
-    """One setting of a process: the field of its section, and what formulas may do with it.
+    """A setting of a process: the field of its section, and its use in formulas.
 
-    unit      of the number that formulas see; None where the setting is no number
-    missing   of a table by species: the number of a species that it does not name; None where all others name it too
-    settable  whether the number may be changed while the model runs
+    unit      of the number in formulas; None if the setting is not a number
+    missing   of a table by species: the value of a species that only other tables name; None if that is an error
+    settable  whether the number may be changed during a run
     """
 
     annotation: Any
@@ -34,17 +34,17 @@ class SettingDeclaration:
     settable: bool = False
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Nothing: the class collects what it declares."""
+        """Do nothing: the class collects its declarations."""
 
 
 def per_species(
     unit: str, text: str, *, least: Bound = 0.0, most: Bound = 1e30, missing: float | None = 0.0,
     settable: bool = False,
 ) -> Any:  # fmt: skip
-    """Declare a table of quantities by species, such as `{ HNO3 = "1e-4 1/s" }`, empty unless the case fills it.
+    """Declare a table of quantities by species, such as `{ HNO3 = "1e-4 1/s" }`; it is empty by default.
 
-    Formulas see an array (species, 1, 1, 1) of all species that the process touches.
-    missing  the number of a species that only another table names; None where that is an error
+    In formulas it is an array (species, 1, 1, 1) of all species of the process.
+    missing  value of a species that only another table names; None if that is an error
     """
     value = Number if unit == "1" else Annotated[Quantity, quantity_range(unit, least=least, most=most)]
     field = field_of_section({}, text, unit=unit, keys="species")
@@ -55,7 +55,7 @@ def per_species(
 def quantity(
     default: str | None, unit: str, text: str, *, least: Bound = 0.0, most: Bound = 1e30, settable: bool = False
 ) -> Any:  # fmt: skip
-    """Declare a quantity; None as its default where it must be given once the process is on."""
+    """Declare a quantity; a default of None means that an active process requires it."""
     value = Annotated[Quantity, quantity_range(unit, least=least, most=most)]
     return SettingDeclaration(
         value | None if default is None else value, field_of_section(default, text), unit, settable=settable
@@ -86,7 +86,7 @@ def choice_or_quantity(default: str, words: tuple[str, ...], unit: str, text: st
 
 
 def setting(annotation: Any, default: Any, text: str, **constraints: Any) -> Any:
-    """Declare a setting of any type that a section may hold; formulas do not see it."""
+    """Declare a setting of any type of a section; formulas cannot read it."""
     return SettingDeclaration(annotation, field_of_section(default, text, **constraints))
 
 
@@ -96,14 +96,14 @@ T = TypeVar("T")
 OFFERED: Final[Mapping[str, str]] = {
     "land_fraction": "1", "cell_area": "m2", "layer_thickness": "m", "sun_height": "1", "seconds": "s",
 }  # fmt: skip
-"""What functions of instants may be given of the context and the time, and the units.
+"""Inputs of functions of instants from the context and the time, with their units.
 
-land_fraction (1, lat, lon); cell_area (1, lat, 1); layer_thickness (level, 1, 1); sun_height, the cosine of the sun's
+land_fraction (1, lat, lon); cell_area (1, lat, 1); layer_thickness (level, 1, 1); sun_height, the cosine of the solar
 zenith angle (1, lat, lon); seconds, since the start of the case.
 """
 
 SIGNS: Final = {"loss": -1.0, "settling": -1.0, "source": 1.0}
-"""How what a kind adds to its term counts in budgets."""
+"""Signs of the budget terms of kinds."""
 
 Levels = Literal["all", "ground"]
 WeatherShape = Literal["cells", "layer_faces", "surface"]
@@ -111,11 +111,12 @@ WeatherShape = Literal["cells", "layer_faces", "surface"]
 
 @dataclass(frozen=True)
 class Weather:
-    """A field of the weather that a process needs: (level, lat, lon), with one level for those of the ground.
+    """A weather field that a process needs: (level, lat, lon), with one level for a surface field.
 
-    field     its name in the state of the air; one that not every state holds is read from what gives the weather
-    optional  whether the process does without it: functions are then given None
-    cf_name   of the variable that a Dataset holds it in; shape  what it has a value for
+    field     its name in the state of the air; an additional field is read from the source of the weather
+    optional  whether the process can run without it: functions then receive None
+    cf_name   of the variable in a Dataset
+    shape     points of its values
     """
 
     field: str
@@ -128,13 +129,13 @@ class Weather:
 def weather(
     name: str, unit: str, *, optional: bool = False, cf_name: str = "", shape: WeatherShape = "cells"
 ) -> Any:  # fmt: skip
-    """Declare a field of the weather; the last two are of one that no state of the air holds by itself."""
+    """Declare a weather field; cf_name and shape are for a field that is not part of the state of the air."""
     return Weather(name, unit, optional, cf_name or name, shape)
 
 
 @dataclass(frozen=True)
 class Need:
-    """An object that the model provides: the process has it as an attribute, None where it is optional and missing."""
+    """An object from the model: an attribute of the process, None if it is optional and missing."""
 
     kind: type
     optional: bool = False
@@ -143,17 +144,17 @@ class Need:
 def need(kind: type[T], *, optional: bool = False) -> T:
     """Declare an object of a type that the model provides, such as the emission map of its mechanism.
 
-    Raises CaseError, when a process is made, where the model does not provide it.
+    Raises CaseError at the construction of a process if the model does not provide it.
     """
     return Need(kind, optional)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
 class InstantField:
-    """A field of the process's own, computed once for each instant of the forcing and linear in between.
+    """A field of the process, computed at each instant of the forcing and linear in between.
 
-    shape       what it has a value for; None: that of what the function is given
-    by_species  whether it has one for each species; None: whether something that the function is given has
+    shape       points of its values; None: as the arguments of the function
+    by_species  whether it has one value per species; None: whether one of its arguments has
     """
 
     function: Callable[..., Any]
@@ -173,9 +174,9 @@ def at_instant(
 
 @dataclass(frozen=True)
 class OperatorDeclaration:
-    """What a process does in a step, as a kind of operator, see :mod:`airshed.kernels.operators`.
+    """An operator of a process in a step, see :mod:`airshed.kernels.operators`.
 
-    unit  of what the function returns;  term  of the budget, None for a kind that conserves
+    unit  of the result of the function;  term  of the budget, None for a conserving kind
     """
 
     kind: Kind
@@ -186,10 +187,10 @@ class OperatorDeclaration:
 
 
 def _check_brackets(kind: str, bare: tuple[Any, ...], term: str) -> None:
-    """Refuse a kind without its term of the budget, with brackets or without."""
+    """Refuse a kind without its budget term, with brackets or without."""
     if bare or not term:
         where = f"{_name_of(bare[0])}: " if bare else ""
-        raise CaseError(f'{where}write @{kind}(term="..."): budgets count under that name what is taken or given')
+        raise CaseError(f'{where}write @{kind}(term="..."), with the name of its budget term')
 
 
 def _name_of(function: Any) -> str:
@@ -203,37 +204,37 @@ def loss(*bare: Any, levels: Levels = "all", unit: str = "1/s", term: str = "") 
 
 
 def source(*bare: Any, levels: Levels = "all", unit: str = "mol/mol/s", term: str = "") -> Callable[[F], Any]:
-    """Declare a source: a change of the mixing ratio [mol/mol/s], of an amount [mol/m3/s] or a flux [mol/m2/s]."""
+    """Declare a source: a tendency of the mixing ratio [mol/mol/s] or amount [mol/m3/s], or a flux [mol/m2/s]."""
     _check_brackets("source", bare, term)
     return lambda function: OperatorDeclaration("source", function, unit, levels, term)
 
 
 def exchange(function: F) -> Any:
-    """Declare air that is exchanged through upper faces of cells, both ways alike [mol/s], for all species."""
+    """Declare an exchange of air through upper faces of cells [mol/s], the same in both directions, for all species."""
     return OperatorDeclaration("exchange", function, "mol/s")
 
 
 def settling(*bare: Any, unit: str = "m/s", term: str = "") -> Callable[[F], Any]:
-    """Declare a speed downward through the air [m/s]; the term is what arrives at the ground."""
+    """Declare a settling velocity [m/s], positive downward; the budget term is the flux to the ground."""
     _check_brackets("settling", bare, term)
     return lambda function: OperatorDeclaration("settling", function, unit, term=term)
 
 
 def face_exchange(function: F) -> Any:
-    """Declare air that is exchanged through west and south faces [mol/s], both ways alike; the function returns two."""
+    """Declare an exchange of air through west and south faces [mol/s], two arrays, the same in both directions."""
     return OperatorDeclaration("face_exchange", function, "mol/s")
 
 
 def column_matrix(function: F) -> Any:
-    """Declare what the air of each layer brings to each other one [mol/s], for all species."""
+    """Declare the air that each layer supplies to each other one [mol/s], for all species."""
     return OperatorDeclaration("column_matrix", function, "mol/s")
 
 
 def face_flux() -> Any:
-    """Declare that all species go with the air through faces; budgets count that as `inflow` and `outflow`."""
+    """Declare advection of all species through faces; budgets count it as `inflow` and `outflow`."""
 
     def carried() -> tuple[()]:
-        """All that the air carries through faces."""
+        """Advection of all species through faces."""
         return ()
 
     return OperatorDeclaration("face_flux", carried, "mol/s")
@@ -247,7 +248,7 @@ class Reactions:
 
 
 def reactions(function: F) -> Any:
-    """Declare reactions: the function returns lines as the #EQUATIONS of a KPP file has them.
+    """Declare reactions: the function returns lines in the syntax of #EQUATIONS in a KPP file.
 
     A method may return :class:`airshed.mechanism.network.Reaction` instead.
     """
@@ -256,23 +257,23 @@ def reactions(function: F) -> Any:
 
 @dataclass(frozen=True)
 class Releases:
-    """Amounts that a process brings into the air: a method that returns sources."""
+    """Emissions of a process: a method that returns sources."""
 
     function: Callable[..., Any]
 
 
 def releases(function: F) -> Any:
-    """Declare releases: a method, given the weather, that returns sources [mol/s], constant in each period.
+    """Declare emissions: a method with the argument weather that returns sources [mol/s], constant in each period.
 
-    A source is what :class:`airshed.process.context.Source` says. What enters the air is the integral of its rates to
-    round-off, whatever the steps; budgets count it as `emitted`.
+    A source follows the protocol :class:`airshed.process.context.Source`. The emitted amount is the integral of its
+    rates to round-off, for any length of step; budgets count it as `emitted`.
     """
     return Releases(function)
 
 
 @dataclass
 class Declaration:
-    """All that a class declares, by name, in its order."""
+    """All declarations of a class, by name, in their order."""
 
     settings: dict[str, SettingDeclaration] = field(default_factory=dict)
     weather: dict[str, Weather] = field(default_factory=dict)
@@ -287,11 +288,11 @@ class Declaration:
 
     @property
     def of_the_air(self) -> list[str]:
-        """The names of what models of the air alone know; models of points know updates and fluxes."""
+        """Names of declarations for the air-quality model only; point models support updates and fluxes."""
         tables = [name for name, each in self.settings.items() if each.by_species]
         return [*self.instants, *self.operators, *self.reactions, *self.releases, *self.states, *tables]
 
 
 def arguments(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a function's arguments."""
+    """Return the names of the arguments of a function."""
     return tuple(inspect.signature(function).parameters)

@@ -1,12 +1,12 @@
-"""Models of points: what processes of kind `update` do to each cell in a step, as one compiled function.
+"""Point models: updates of processes in each cell, combined into one compiled function per step.
 
     points = Points([Rain(...), Drainage(...)], CellFields(state, parameters, weather))
     step = points.compiled("double", threads=2)
     new = step({**state, **weather, **parameters, **points.numbers})      # as points.outputs names them
     new = step.advance({**state, **weather_of_days, **parameters, **points.numbers}, days)
 
-The updates act in the order of their processes, within a process in that of its class. Formulas are put together once;
-a process that is off is not among them, and its fluxes are zero.
+The updates act in the order of their processes, and within a process in the order of its class. Formulas are combined
+once. A process that is off is omitted, and its fluxes are zero.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from airshed.core.text import suggestion
 from airshed.core.units import same_unit
 from airshed.formula import derivative, evaluate_all
 from airshed.formula.evaluate import fold
-from airshed.formula.trace import NoAxisError, Traced, TracedArray, Tracer
+from airshed.formula.trace import NoAxisError, TracedArray, TracedFunction, Tracer
 from airshed.formula.tree import ZERO, Expression, Number, Symbol, symbols
 from airshed.kernels.cells.formulas import CellFormulas, Precision
 from airshed.process.bound_process import BoundProcess
@@ -37,12 +37,12 @@ from airshed.process.updates import Update, formulas
 
 @dataclass(frozen=True)
 class CellFields:
-    """What a model of points has in each cell.
+    """Fields of a point model in each cell.
 
-    state       fields that steps change;  parameters  constants;  weather  fields that each step is given
-    axes        name -> size of the axes that fields may have in a cell, as their first dimension: soil layers
+    state       fields that steps change;  parameters  constants;  weather  fields that vary from step to step
+    axes        name -> size of the additional axes of fields, such as soil layers; such an axis is the first one
 
-    A field with an axis is an array in updates. Outside of them each of its elements is a field: water_1, water_2 ...
+    In updates, a field with an axis is an array. Elsewhere each of its elements is a field: water_1, water_2 ...
     """
 
     state: Sequence[FieldSpec]
@@ -51,7 +51,7 @@ class CellFields:
     axes: Mapping[str, int] = field(default_factory=dict)
 
     def elements(self, spec: FieldSpec) -> tuple[FieldSpec, ...]:
-        """Return a field as fields without an axis: those of its elements, from 1 on."""
+        """Return the elements of a field as fields without an axis, numbered from 1."""
         if not self.has_axis(spec):
             return (spec,)
         axis, *dims = spec.dims
@@ -74,7 +74,7 @@ class CellFields:
         return CellFields(state, parameters, weather)
 
     def arrays_of(self, specs: Iterable[FieldSpec]) -> dict[str, tuple[str, ...]]:
-        """Return the names of the elements of those of some fields that have an axis."""
+        """Return the names of the elements of the fields that have an axis."""
         return {spec.name: tuple(one.name for one in self.elements(spec)) for spec in specs if self.has_axis(spec)}
 
     @cached_property
@@ -85,14 +85,14 @@ class CellFields:
     def split(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return values by the names of fields without axes.
 
-        values  by names of fields or elements; of a field with an axis (size, cells), or a number that all have
+        values  by names of fields or elements; a field with an axis is (size, cells), or one number for all elements
         """
         found: dict[str, Any] = {}
         for name, value in values.items():
             parts = self.arrays.get(name, (name,))
             each = [value] * len(parts) if name not in self.arrays or np.ndim(value) == 0 else value
             if len(each) != len(parts):
-                raise CaseError(f"{name} has {len(parts)} elements along its axis, and {len(each)} are given")
+                raise CaseError(f"{name} has {len(parts)} elements along its axis, but {len(each)} values")
             found |= dict(zip(parts, each, strict=True))
         return found
 
@@ -102,10 +102,10 @@ _FIELD: Final = "a field of the model"
 
 @dataclass
 class Composition:
-    """Processes of a model of points, put together one after the other.
+    """Processes of a point model, combined one after the other.
 
-    fields  of the model's cells;  off  fluxes of processes that are off: they are zero
-    later   fluxes that are still to be made, each with the process that makes it
+    fields  of the cells of the model;  off  fluxes of processes that are off: they are zero
+    later   fluxes that are not yet computed, each with its process
     arrays  names of the elements of fluxes with an axis
     """
 
@@ -123,7 +123,7 @@ class Composition:
         self.values |= {part: ZERO for name in self.off for part in self.arrays.get(name, (name,))}
 
     def add(self, bound: BoundProcess) -> None:
-        """Let the updates of a process act on what the ones before left; raises CaseError for what cannot be."""
+        """Apply the updates of a process to the results of earlier ones; raises CaseError for invalid updates."""
         known = self._own(bound)
         for name, each in bound.own.updates.items():
             where = f"process {type(bound.process).__name__}: {name}()"
@@ -135,14 +135,14 @@ class Composition:
                 raise CaseError(f"{where} cannot become code: {error}") from error
             self._write(where, each, found, bound.own.fluxes)
 
-    def traced(self) -> tuple[Traced, tuple[str, ...]]:
-        """Return the formulas of what was changed, with the inputs that they need, and the names of the results."""
+    def traced(self) -> tuple[TracedFunction, tuple[str, ...]]:
+        """Return the formulas of changed values, with their inputs, and the names of the results."""
         names = tuple(name for name in self.written if self.values[name] is not Symbol(name))
         outputs = tuple(fold(self.values[name]) for name in names)
-        return Traced(symbols(*outputs), outputs), names
+        return TracedFunction(symbols(*outputs), outputs), names
 
     def _own(self, bound: BoundProcess) -> dict[str, Any]:
-        """What functions of a process are given besides fields of the model: its settings and its weather."""
+        """Return the arguments of functions of a process other than fields: its settings and its weather."""
         own = {name: getattr(bound.process, name) for name, each in bound.own.settings.items() if each.unit is None}
         for name, number in bound.numbers.items():
             if bound.own.settings[name].by_species:
@@ -165,7 +165,7 @@ class Composition:
             unit = offered[asked.field].unit
             if not same_unit(asked.unit, unit):
                 raise CaseError(
-                    f"{where} asks for {asked.field} in {asked.unit}, which is in {unit}; declare it in that unit"
+                    f"{where} reads {asked.field} in {asked.unit}, which is in {unit}; declare it in that unit"
                 )
             if asked.field in self.arrays:
                 return TracedArray([Tracer(Symbol(part)) for part in self.arrays[asked.field]])
@@ -173,7 +173,7 @@ class Composition:
         if asked.optional:
             return None
         raise CaseError(
-            f"{where} asks for {asked.field} [{asked.unit}], which the model's weather does not have; "
+            f"{where} reads {asked.field} [{asked.unit}], which the weather of the model does not have; "
             f"{suggestion(asked.field, offered)}"
         )
 
@@ -184,13 +184,13 @@ class Composition:
             return self.values[name]
         if name in self.later:
             raise CaseError(
-                f"{where} asks for {name!r}, which {self.later[name]} makes later in the step; change the order of one"
+                f"{where} reads {name!r}, which {self.later[name]} computes later in the step; change the order of one"
             )
         if name in self.arrays:
             return TracedArray([Tracer(self.values[part]) for part in self.arrays[name]])
         known = [*own, *self.values, *self.later, *self.arrays]
         raise CaseError(
-            f"{where} asks for {name!r}, which is no setting or weather of it, and no {_FIELD[2:]}; "
+            f"{where} reads {name!r}, which is not a setting or weather of it, and not {_FIELD}; "
             f"{suggestion(name, known)}"
         )
 
@@ -201,7 +201,7 @@ class Composition:
         for name in each.names:
             if name not in may:
                 raise CaseError(
-                    f"{where} returns {name!r}, which is no field of the state and no flux of its process; "
+                    f"{where} returns {name!r}, which is not a field of the state and not a flux of its process; "
                     f"{suggestion(name, may)}"
                 )
             for part in self.arrays.get(name, (name,)):
@@ -211,19 +211,19 @@ class Composition:
 
 
 def check_point_process(process: Process) -> None:
-    """Refuse a process that acts on the air, or does nothing, in a model of points."""
+    """Refuse a process of the air-quality model, or one without effect, in a point model."""
     own, name = process.declaration, type(process).__name__
     if own.of_the_air:
         raise CaseError(
-            f"process {name}: {own.of_the_air[0]} is of models of the air; in a model of points a process acts by "
-            "functions that are declared with @update"
+            f"process {name}: {own.of_the_air[0]} works only in the air-quality model; in a point model a process acts "
+            "by functions that are declared with @update"
         )
     if not own.updates:
-        raise CaseError(f"process {name}: nothing would act, since no function is declared with @update")
+        raise CaseError(f"process {name}: it has no effect, since no function is declared with @update")
 
 
 def check_names(fields: CellFields, processes: Sequence[Process], fluxes: Sequence[Sequence[FieldSpec]]) -> None:
-    """Refuse two things of one name: fields and their elements, weather, fluxes, and numbers that can be set.
+    """Refuse equal names of fields and their elements, weather, fluxes, and settable numbers.
 
     fluxes  of each process, as fields
     """
@@ -246,16 +246,16 @@ def check_names(fields: CellFields, processes: Sequence[Process], fluxes: Sequen
 
 
 class Points:
-    """What processes do to the cells of a model in a step.
+    """The step of a point model, from its processes.
 
     fields     of its cells, without axes
-    fluxes     that processes make, as fields without axes
-    processes  sections of those that are on, in their order
-    settable   numbers of them that can be changed between steps
-    formulas   of a step: inputs are state, weather, parameters and settable numbers, as far as it needs them
-    outputs    names of what a step returns: fields of the state that it changes, and fluxes
+    fluxes     of processes, as fields without axes
+    processes  sections of active processes, in their order
+    settable   numbers that can be changed between steps
+    formulas   of a step; inputs are the state, weather, parameters and settable numbers that it reads
+    outputs    names of the results of a step: fields of the state that it changes, and fluxes
 
-    Raises CaseError for processes that do not fit together, or that the model cannot have.
+    Raises CaseError for processes that are inconsistent, or that the model does not support.
     """
 
     def __init__(self, processes: Iterable[Process], fields: CellFields) -> None:
@@ -267,7 +267,7 @@ class Points:
         self.processes = tuple(each.process.section for each in bound)
         self.fields, self.settable = fields.flat, Settable(bound)
         self.split = fields.split
-        """Returns values of fields with an axis by the names of their elements, see :meth:`CellFields.split`."""
+        """Convert values of fields with an axis to their elements, see :meth:`CellFields.split`."""
         specs = [_flux_specs(each, fields) for each in everyone]
         check_names(fields, everyone, specs)
         self.fluxes = tuple(
@@ -286,43 +286,43 @@ class Points:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of what a step reads."""
+        """The names of the inputs of a step."""
         return self.formulas.inputs
 
     @property
     def numbers(self) -> dict[str, Array]:
-        """The settable numbers as they are now, by the names of their fields."""
+        """The current settable numbers, by the names of their fields."""
         return {name: self.settable.value(name) for name in self.settable}
 
     def compiled(self, precision: Precision = "double", *, threads: int = 1) -> CellFormulas:
-        """Return the step, and any number of them, as compiled code; raises KernelError where there is no compiler."""
+        """Return the compiled step, for one or more steps per call; raises KernelError without a compiler."""
         invariant = set(self.inputs).difference(self.outputs, (spec.name for spec in self.fields.weather))
         return CellFormulas(self.formulas, precision, names=self.outputs, invariant=invariant, threads=threads)
 
     def reference(self, values: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
-        """Return what a step makes of values, by NumPy."""
+        """Return the result of a step, computed by NumPy."""
         return dict(zip(self.outputs, evaluate_all(self.formulas.outputs, values), strict=True))
 
-    def tangent(self, wrt: Sequence[str]) -> Traced:
-        """Return the changes of the outputs with changes of some inputs, see :mod:`airshed.formula.derivative`."""
+    def tangent(self, wrt: Sequence[str]) -> TracedFunction:
+        """Return the tangents of the outputs for tangents of some inputs, see :mod:`airshed.formula.derivative`."""
         return derivative.tangent(self._with_inputs(wrt), wrt)
 
-    def adjoint(self, wrt: Sequence[str], of: Sequence[str] = ()) -> Traced:
+    def adjoint(self, wrt: Sequence[str], of: Sequence[str] = ()) -> TracedFunction:
         """Return the sensitivities of outputs to some inputs, see :mod:`airshed.formula.derivative`.
 
-        A field of the state that the step only reads is no output, and passes its own on as it is.
+        A field of the state that the step only reads is not an output; its adjoint does not change.
 
-        of  the outputs, by default all
+        of  outputs, by default all
         """
         traced = self._with_inputs(wrt)
         chosen = tuple(traced.outputs[self.outputs.index(name)] for name in of or self.outputs)
-        return derivative.adjoint(Traced(traced.inputs, chosen), wrt)
+        return derivative.adjoint(TracedFunction(traced.inputs, chosen), wrt)
 
-    def _with_inputs(self, wrt: Sequence[str]) -> Traced:
-        """The formulas with what the model has but the step does not read among their inputs: its derivative is 0."""
+    def _with_inputs(self, wrt: Sequence[str]) -> TracedFunction:
+        """Return the formulas with unused fields of the model among the inputs; their derivatives are 0."""
         fields = (*self.fields.state, *self.fields.parameters, *self.fields.weather, *self.settable.values())
         unread = {spec.name for spec in fields}.difference(self.inputs)
-        return Traced((*self.inputs, *(name for name in wrt if name in unread)), self.formulas.outputs)
+        return TracedFunction((*self.inputs, *(name for name in wrt if name in unread)), self.formulas.outputs)
 
 
 def _flux_specs(process: Process, fields: CellFields) -> list[FieldSpec]:

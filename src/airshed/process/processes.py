@@ -1,4 +1,4 @@
-"""All processes of a case together: what kernels compile, what forcing computes, what budgets count."""
+"""All processes of a case: operators for kernels, fields for the forcing, terms for budgets."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -19,10 +19,10 @@ from airshed.process.kinds import SIGNS, Weather
 
 
 def check_rates(bound: BoundProcess, fields: Mapping[str, Array], state: Any, seconds: float) -> None:
-    """Raise DataError for a loss, source or speed that is below 0 or not finite in the air of an instant.
+    """Raise DataError for a loss, source or velocity that is negative or not finite in the air at an instant.
 
     fields  of processes at the instant, see :meth:`BoundProcess.at`;  seconds  since the start of the case
-    Light is that of a clear sky. Rates of the package hold by their tests, and are not looked at.
+    Light is that of a clear sky. Rates of built-in processes are tested, and not checked here.
     """
     if type(bound.process).__module__.startswith("airshed."):
         return
@@ -30,7 +30,7 @@ def check_rates(bound: BoundProcess, fields: Mapping[str, Array], state: Any, se
     if not operators:
         return
 
-    # The air of cells by the names that formulas have for it.
+    # the air of cells, by the names in formulas
     context, density = bound.process.context, np.asarray(state.air_density)
     height = np.maximum(context.sun_height(seconds), 0.0)
     air = {name: np.asarray(getattr(state, name)) for name in WEATHER} | {
@@ -39,7 +39,7 @@ def check_rates(bound: BoundProcess, fields: Mapping[str, Array], state: Any, se
         "light": (height > 0.0).astype(np.float64),
     }  # fmt: skip
 
-    # Rates by the formulas of the operators.
+    # rates of operators, by their formulas
     numbers = {name: np.asarray(values) for each in operators for name, values in each.numbers.items()}
     numbers |= {name: bound.numbers[name.removeprefix(f"{bound.key}_")].ravel() for name in numbers}
     for operator in operators:
@@ -51,19 +51,19 @@ def check_rates(bound: BoundProcess, fields: Mapping[str, Array], state: Any, se
                 name = operator.name.removeprefix(f"{bound.key}_")
                 raise DataError(
                     f"process {type(bound.process).__name__}: {name}() gives {wrong[0]:g} at {seconds:g} s; "
-                    f"a {operator.kind} is a number not below 0: write max(0, ...), or a loss for a source that takes"
+                    f"a {operator.kind} must not be negative: write max(0, ...), or a loss for a negative source"
                 )
 
 
 LIGHT: Final = ("cos_zenith", "light")
 WEATHER: Final = ("temperature", "pressure", "water_vapour")
-"""Names of the air of a cell that rates may read: its light, and its weather."""
+"""Names of the air of a cell in rates: light and weather."""
 
 
 class Processes(Sequence[BoundProcess]):
-    """The processes that are on, in their order.
+    """The active processes, in their order.
 
-    changed  numbers of operators that are not as declared any more, see :class:`airshed.process.settable.Settable`
+    changed  numbers of operators that differ from their declaration, see :class:`airshed.process.settable.Settable`
     """
 
     def __init__(self, bound: Iterable[BoundProcess]) -> None:
@@ -77,12 +77,12 @@ class Processes(Sequence[BoundProcess]):
         return len(self._bound)
 
     def only(self, kinds: Collection[Kind]) -> "Processes":
-        """Return the processes with what they do by some kinds of operators alone."""
+        """Return the processes with operators of some kinds only."""
         return Processes(bound.only(kinds) for bound in self)
 
     @cached_property
     def operators(self) -> tuple[Operator, ...]:
-        """What all of them do in a step."""
+        """The operators of all processes in a step."""
         return tuple(operator for bound in self for operator in bound.operators)
 
     @property
@@ -92,21 +92,21 @@ class Processes(Sequence[BoundProcess]):
 
     @property
     def reactions(self) -> tuple[Reaction, ...]:
-        """What they add to the mechanism."""
+        """The reactions that the processes add to the mechanism."""
         return tuple(reaction for bound in self for reaction in bound.reactions)
 
     def sources(self, weather: Any) -> tuple[Source, ...]:
-        """Return what they bring into the air; `weather` is what gives the state of the air at any time."""
+        """Return the emission sources of all processes; weather: provider of the state of the air at any time."""
         return tuple(source for bound in self for source in bound.sources(weather))
 
     @property
     def has_advection(self) -> bool:
-        """Whether the wind carries species."""
+        """True if species are advected by the wind."""
         return any(each.kind == "face_flux" for each in self.operators)
 
     @property
     def terms(self) -> dict[str, float]:
-        """The terms of budgets that they add to, each with its sign; updates have that of their process's section."""
+        """The budget terms of the processes, each with its sign; updates use the section of their process."""
         operators = {each.term: SIGNS[each.kind] for each in self.operators if each.term is not None}
         return operators | {bound.process.section: 1.0 for bound in self if bound.replaced}
 
@@ -119,32 +119,32 @@ class Processes(Sequence[BoundProcess]):
 
     @property
     def weather(self) -> tuple[Weather, ...]:
-        """The fields of the weather that they request."""
+        """The weather fields that the processes read."""
         return tuple(each for bound in self for each in bound.own.weather.values())
 
     @property
     def margin(self) -> int:
-        """Columns around those held here whose weather some of them look at."""
+        """The largest margin of columns whose weather a process reads."""
         return MARGIN if any(bound.process.margin for bound in self) else 0
 
     def any_rate_reads(self, names: Collection[str]) -> bool:
-        """Whether some operator's rate reads one of the names of the air of a cell."""
+        """Return whether the rate of some operator reads one of the names of the air of a cell."""
         asked = {name for each in self.operators for rate in each.rate for name in symbols(rate)}
         return not asked.isdisjoint(names)
 
     @property
     def depend_on_sun(self) -> bool:
-        """Whether some of them change with the time of the day in air that stays the same."""
+        """True if the fields of some process follow the time of day in constant air."""
         return any(bound.process.depends_on_sun for bound in self)
 
     @property
     def provenance(self) -> dict[str, Mapping[str, str]]:
-        """Where each section has its data from, by what they are of."""
+        """Sources of data of each section, by subject."""
         return {bound.process.section: bound.process.provenance for bound in self if bound.process.provenance}
 
     @cached_property
     def explicit_fields(self) -> tuple[str, ...]:
-        """Names of the fields that act with transport, at the beginning of a step."""
+        """Names of the fields that act with transport, at the start of a step."""
         return tuple(field.name for each in self.operators if each.kind in EXPLICIT for field in each.fields)
 
     @cached_property
@@ -153,9 +153,9 @@ class Processes(Sequence[BoundProcess]):
         return tuple(field.name for each in self.operators if each.kind not in EXPLICIT for field in each.fields)
 
     def outflow_rates(self, fields: Mapping[str, Array], air: Array) -> dict[str, Array]:
-        """Return what explicit kinds take out of each cell in a second, over its air [1/s], by direction.
+        """Return the outflow of each cell by explicit kinds, relative to its air [1/s], by direction.
 
-        The wind does not count, whose part follows from the air.
+        Advection is not included; its outflow follows from the air fluxes.
 
         fields  at an instant;  air  (level, lat, lon) [mol]
         """
@@ -169,7 +169,7 @@ class Processes(Sequence[BoundProcess]):
 
 
 def _lost(operator: Operator, values: Mapping[str, Array], cells: tuple[int, ...]) -> tuple[str, Array]:
-    """The air that an explicit operator takes out of each cell [mol/s], and the direction in which it acts."""
+    """Return the outflow of air of each cell by an explicit operator [mol/s], and its direction."""
     levels, rows, columns = cells
     if operator.kind == "face_exchange":
         faces = (levels, rows, columns + 1), (levels, rows + 1, columns)

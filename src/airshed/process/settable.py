@@ -1,4 +1,4 @@
-"""Numbers of processes that can be set, and derivatives of their fields by such a number."""
+"""Settable numbers of processes, and derivatives of fields with respect to them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,10 +26,11 @@ def field_derivatives(
 ) -> dict[str, Array]:
     """Return the derivative of each field of operators by a number, in the shape of :meth:`BoundProcess.at`.
 
-    The functions of instants are given a complex number (complex step: exact to round-off); where one has what knows
-    no complex numbers, such as abs, by a central difference of 1e-6 of the number, which is exact for what is linear.
+    Functions of instants are differentiated by a complex step, exact to round-off. Functions with an operation without
+    a complex form, such as abs, are differentiated by a central difference over 1e-6 of the number. It is exact for
+    linear functions.
 
-    number  the name of the setting, and the place among its values
+    number  name of the setting, and index among its values
     """
     if bound.process.margin:
         state = around(seconds)
@@ -70,10 +71,10 @@ def _changed(bound: BoundProcess, name: str, place: int, change: complex) -> Ite
 
 
 class Settable(Mapping[str, FieldSpec]):
-    """Names such as `sea_surface_strength`, of a table by species `washout_coefficients_HNO3`, each with its field.
+    """Settable numbers by name, such as `sea_surface_strength`, or `washout_coefficients_HNO3` of a table by species.
 
-    A number is kept where functions of instants find it, and in ``Processes.changed``, where steps do: what was
-    computed for instants before has to be computed again.
+    A change is stored in the settings, for functions of instants, and in ``Processes.changed``, for steps. Fields that
+    were computed at earlier instants must be computed again.
     """
 
     def __init__(self, processes: Processes) -> None:
@@ -104,15 +105,15 @@ class Settable(Mapping[str, FieldSpec]):
         return len(self._places)
 
     def value(self, name: str) -> Array:
-        """Return a number as it is now, in the unit of its field."""
+        """Return the current value of a number, in the unit of its field."""
         bound, setting, species = self._places[name]
         numbers = bound.numbers[setting]
         return np.array(numbers if species is None else numbers[bound.species_of(setting).index(species)])
 
     def set(self, name: str, value: object) -> bool:
-        """Set a number, and return whether that changes it; raises CaseError for one that its setting does not allow.
+        """Set a number; return whether it changed. Raises CaseError for a value that its setting does not allow.
 
-        value  in the unit of the field, or a text with another one
+        value  in the unit of the field, or a text with another unit
         """
         plain = self._checked(name, value)
         changes = bool(plain != self.value(name))
@@ -121,14 +122,14 @@ class Settable(Mapping[str, FieldSpec]):
         return changes
 
     def place(self, name: str) -> tuple[BoundProcess, str, int]:
-        """Return the process that a number belongs to, its setting, and its place among the values of that."""
+        """Return the process of a number, its setting, and the index among the values of the setting."""
         bound, setting, species = self._places[name]
         return bound, setting, 0 if species is None else bound.species_of(setting).index(species)
 
     def restore(self, numbers: Mapping[str, float]) -> None:
-        """Take over numbers that were set, see :attr:`changed`; others are again as the case has them.
+        """Set the numbers of an earlier state, see :attr:`changed`; all others return to the values of the case.
 
-        Those of processes that are off are kept for when they are on again.
+        Numbers of inactive processes are stored until these are active again.
         """
         for name in list(self._set):
             self._put(name, self._of_case[name])
@@ -148,11 +149,11 @@ class Settable(Mapping[str, FieldSpec]):
 
     @property
     def changed(self) -> dict[str, float]:
-        """The numbers that were set, by the names of their fields."""
+        """The changed numbers, by the names of their fields."""
         return {**self._set, **self._of_others}
 
     def _checked(self, name: str, value: object) -> float:
-        """Return a value as its section of the case file would take it."""
+        """Validate a value as in its section of the case file."""
         bound, setting, species = self._places[name]
         declared = bound.own.settings[setting]
         if isinstance(value, np.ndarray) and value.ndim == 0:

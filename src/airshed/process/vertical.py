@@ -9,16 +9,16 @@ from airshed.kernels.one_pass import one_pass
 
 
 def upward_air_flux(eastward: Array, northward: Array, change: Array) -> Array:
-    """Return the air flux through the upper face of each cell that closes its air budget.
+    """Return the air flux through the upper face of each cell that closes the air budget of the cell.
 
     F_up(k) = F_up(k-1) - dA/dt(k) - [F_e(i+1/2) - F_e(i-1/2)] - [F_n(j+1/2) - F_n(j-1/2)],  F_up = 0 at the ground
 
     eastward   [mol/s] (level, lat, lon + 1)      northward  [mol/s] (level, lat + 1, lon)
-    change     [mol/s] (level, lat, lon)  dA/dt of the air content that the fluxes must reproduce
-    returns    [mol/s] (level, lat, lon), the last one through the model's top
+    change     [mol/s] (level, lat, lon)  dA/dt of the air content, to be matched by the fluxes
+    returns    [mol/s] (level, lat, lon), the last one through the top of the model
     """
     upward = _loss(*_sides(eastward, northward), change)
-    for below, here in pairwise(upward):  # NumPy's cumsum goes along columns, where this goes through memory
+    for below, here in pairwise(upward):  # faster than NumPy's cumsum, which runs along columns
         here += below
     return upward
 
@@ -26,7 +26,7 @@ def upward_air_flux(eastward: Array, northward: Array, change: Array) -> Array:
 def outflow_rate(eastward: Array, northward: Array, upward: Array, air: Array) -> Array:
     """Return the sum of the fluxes that leave each cell over its air content [1/s], (level, lat, lon).
 
-    Times the step this is the sum of the Courant numbers over the directions, the measure for positivity.
+    Times the step this is the sum of the Courant numbers over the directions, which must not exceed 1 for positivity.
     """
     below = np.zeros_like(upward)
     below[1:] = upward[:-1]
@@ -54,14 +54,16 @@ def _outflow_rate(
 _EQUAL = (
     1.0 / 3.0,
     1.0 / 6.0,
-)  # kappa = 1/3 on equal cells; also where a neighbour is missing and only the limiter acts
+)  # kappa = 1/3 on equal cells; also without a second upstream neighbour, where only the limiter acts
 
 
 def parabola_weights(thickness: Array) -> Array:
     """Return (alpha, beta) of each upper face for upward flow, then for downward flow: (level, 4).
 
-    q_face = q_0 + alpha (q_+ - q_0) + beta (q_0 - q_-) is the value at the downstream face of the parabola through
-    the means of the upstream cell (0), the one before (-) and the one behind the face (+), third order:
+        q_face = q_0 + alpha (q_+ - q_0) + beta (q_0 - q_-)
+
+    is the value at the downstream face of a parabola, third order. The parabola has the means of the upstream cell (0),
+    the cell before it (-) and the cell behind the face (+):
 
         alpha = h_0 (h_- + h_0) / ((h_0 + h_+)(h_- + h_0 + h_+)),   beta = h_0 h_+ / ((h_- + h_0)(h_- + h_0 + h_+))
 
@@ -83,9 +85,9 @@ def _parabola(before: float, here: float, behind: float) -> tuple[float, float]:
 
 
 def turbulent_exchange(density: Array, diffusivity: Array, area: Array, thickness: Array) -> Array:
-    """Return the air that turbulence exchanges through upper faces of cells [mol/s], (level, lat, lon), 0 at the top.
+    """Return the turbulent exchange of air through upper faces of cells [mol/s], (level, lat, lon), 0 at the top.
 
-    E = rho_f K a / dz, second order, symmetric: what one layer loses the other gains.
+    E = rho_f K a / dz, second order and symmetric: each layer gains the loss of the other.
 
     density      [mol m-3] (level, lat, lon)      diffusivity  [m2/s] (level + 1, lat, lon) at layer faces
     area         [m2] of a cell, broadcastable to (lat, lon)         thickness  [m] (level,)

@@ -191,7 +191,7 @@ class _SymbolicRun:
         for number, other in enumerate(self._program.stages):
             if number != self._number and other.writes == STATE and not other.changes_history:
                 self._refuse(
-                    f"has a formula with history beside stage {number + 1}, which writes {STATE!r} too: take a formula "
+                    f"has a formula with history, but stage {number + 1} writes {STATE!r} too: take a formula "
                     f"of one step, fuse both stages, or let stage {number + 1} change older time levels as well "
                     "(changes_history)"
                 )
@@ -253,7 +253,7 @@ def _formula(stage: Stage) -> Formula | None:
 
 
 def _most_values(program: Program) -> int:
-    """Return the greatest number of values at once in a placement: those that later stages read, and the working state.
+    """Return the largest number of values in a placement: the values that later stages read, and the working state.
 
     A sum reads its values until it is complete.
     """

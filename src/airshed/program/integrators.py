@@ -1,6 +1,6 @@
 """Integrators: functions that return the stages of a step, with their order and source.
 
-With ``apart`` columns are stages of their own: half a step before horizontal transport and half a step after it.
+With ``split_columns`` columns are separate stages: half a step before horizontal transport and half a step after it.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,29 +35,32 @@ def imex() -> Program:
     )  # fmt: skip
 
 
-def strang(*, apart: bool = False) -> Program:
+def strang(*, split_columns: bool = False) -> Program:
     """Return Strang splitting: half a step of chemistry, a step of transport and columns, half a step of chemistry.
 
     The fastest process comes last, so that emission is in balance with chemistry at the end of a step (Sportisse 2000,
     J. Comput. Phys. 161, 140-168).
     """
     return Program(
-        "strang", 2, (cells(0, HALF), *_moves(apart=apart), cells(HALF, 1)),
+        "strang", 2, (cells(0, HALF), *_moves(split_columns=split_columns), cells(HALF, 1)),
         source="Strang 1968, SIAM J. Numer. Anal. 5, 506-517",
     )  # fmt: skip
 
 
-def lie(*, apart: bool = False) -> Program:
+def lie(*, split_columns: bool = False) -> Program:
     """Return Lie splitting: a step of transport and columns, then a step of chemistry.
 
     It calls chemistry half as often as Strang splitting.
     """
     return Program(
-        "lie", 1, (*_moves(apart=apart), cells(0, 1)), source="Trotter 1959, Proc. Am. Math. Soc. 10, 545-551"
+        "lie",
+        1,
+        (*_moves(split_columns=split_columns), cells(0, 1)),
+        source="Trotter 1959, Proc. Am. Math. Soc. 10, 545-551",
     )
 
 
-def symmetric(*, apart: bool = False) -> Program:
+def symmetric(*, split_columns: bool = False) -> Program:
     """Return symmetrically weighted splitting: the mean of Lie splitting in both orders.
 
     Both branches start from the same state. Their stages alternate, so that chemistry and transport run at the same
@@ -66,24 +69,24 @@ def symmetric(*, apart: bool = False) -> Program:
     return Program(
         "symmetric", 2,
         (
-            *_moves(STATE, MOVED, apart=apart), cells(0, 1, STATE, REACTED),
-            *_moves(REACTED, REACTED, apart=apart), cells(0, 1, MOVED, MOVED),
+            *_moves(STATE, MOVED, split_columns=split_columns), cells(0, 1, STATE, REACTED),
+            *_moves(REACTED, REACTED, split_columns=split_columns), cells(0, 1, MOVED, MOVED),
             add([(HALF, REACTED), (HALF, MOVED)]),
         ),
         source="Strang 1963, Arch. Ration. Mech. Anal. 12, 392-402",
     )  # fmt: skip
 
 
-def concurrent(*, apart: bool = False) -> Program:
+def concurrent(*, split_columns: bool = False) -> Program:
     """Return Strang splitting whose transport starts from the state before the first half of chemistry.
 
     Both can run at the same time on different ranks; their changes are added. Transport lacks the first half of
-    chemistry in the state that it acts on, so that the order is one. With columns apart, those of the first half follow
-    the chemistry of the first half.
+    chemistry in the state on which it acts, so that the order is one. With `split_columns`, columns of the first half
+    follow the chemistry of the first half.
     """
-    columns = [move(0, HALF, REACTED, REACTED, kernel=COLUMN)] if apart else []
-    rest = [move(HALF, 1, kernel=COLUMN)] if apart else []
-    horizontal = _whole_move(apart=apart, reads=STATE, writes=MOVED)
+    columns = [move(0, HALF, REACTED, REACTED, kernel=COLUMN)] if split_columns else []
+    rest = [move(HALF, 1, kernel=COLUMN)] if split_columns else []
+    horizontal = _whole_move(split_columns=split_columns, reads=STATE, writes=MOVED)
     return Program(
         "concurrent", 1,
         (
@@ -99,21 +102,21 @@ SPLITTINGS: Final[Mapping[str, Callable[..., Program]]] = {
 """Integrators that have stages of cells alone, by their names in a case."""
 
 
-def integrator(name: str, *, apart: bool = False, reacts: bool = True) -> Program:
+def integrator(name: str, *, split_columns: bool = False, reacts: bool = True) -> Program:
     """Return the program of an integrator by its name in a case.
 
     Parameters
     ----------
-    apart
-        Whether columns are stages of their own.
+    split_columns
+        Whether columns are separate stages.
     reacts
         Whether the mechanism has reactions; a splitting without them is transport and columns alone.
     """
     if name == "imex":
         return imex()
     if not reacts:
-        return Program(name, 2, _moves(apart=apart))
-    return SPLITTINGS[name](apart=apart)
+        return Program(name, 2, _moves(split_columns=split_columns))
+    return SPLITTINGS[name](split_columns=split_columns)
 
 
 UPDATES: Final = "updates"
@@ -126,10 +129,10 @@ def with_updates(program: Program) -> Program:
     return replace(program, order=1, stages=(*program.stages, updates))
 
 
-def _moves(reads: str = STATE, writes: str = STATE, *, apart: bool) -> tuple[Stage, ...]:
+def _moves(reads: str = STATE, writes: str = STATE, *, split_columns: bool) -> tuple[Stage, ...]:
     """Return the stages of transport and columns of a whole step."""
-    if not apart:
-        return (_whole_move(apart=False, reads=reads, writes=writes),)
+    if not split_columns:
+        return (_whole_move(split_columns=False, reads=reads, writes=writes),)
     return (
         move(0, HALF, reads, writes, kernel=COLUMN),
         move(0, 1, writes, writes, kernel=TRANSPORT),
@@ -137,6 +140,6 @@ def _moves(reads: str = STATE, writes: str = STATE, *, apart: bool) -> tuple[Sta
     )
 
 
-def _whole_move(*, apart: bool, reads: str, writes: str) -> Stage:
+def _whole_move(*, split_columns: bool, reads: str, writes: str) -> Stage:
     """Return the stage with horizontal transport of a whole step."""
-    return move(0, 1, reads, writes, kernel=TRANSPORT) if apart else move(0, 1, reads, writes)
+    return move(0, 1, reads, writes, kernel=TRANSPORT) if split_columns else move(0, 1, reads, writes)

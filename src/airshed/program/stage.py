@@ -43,7 +43,7 @@ BETWEEN: Final = " to "
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a step.
+    """Stage of a step.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class Stage:
     name
         Distinguishes kernels of the same operators, such as two kinds of cells.
     changes_history
-        Whether the stage changes older time levels by the same amounts as the newest one, so that another stage of
-        the program may apply a formula with history.
+        Whether the stage adds the same amounts to older time levels as to the newest one. Then another stage of the
+        program may apply a formula with history.
     """
 
     kernel: Kernel
@@ -86,7 +86,7 @@ class Stage:
 
     @property
     def has_history(self) -> bool:
-        """Whether the formula of the stage reads earlier time levels."""
+        """True if the formula of the stage reads earlier time levels."""
         return isinstance(self.weights, str) and self.weights in FORMULAS and FORMULAS[self.weights].history > 0
 
     @property
@@ -160,7 +160,7 @@ class Program:
 
     @property
     def has_history(self) -> bool:
-        """Whether the formula of a stage reads earlier time levels."""
+        """True if the formula of a stage reads earlier time levels."""
         return any(stage.has_history for stage in self.stages)
 
     @property

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from airshed.core.errors import KernelError
 from airshed.formula import cpp
 from airshed.formula.invariant import split
-from airshed.formula.trace import Traced
+from airshed.formula.trace import TracedFunction
 from airshed.formula.tree import Call, Expression, Number, rewrite_all
 from airshed.kernels import abi
 from airshed.kernels.cpp import CELLS, GeneratedText, header, render
@@ -37,7 +37,7 @@ _BLOCK_BYTES: Final = 2**17
 """Size of the values of a block of cells, which stay in the second-level cache."""
 
 
-def source(traced: Traced, precision: Precision, names: Sequence[str], invariant: Collection[str]) -> str:
+def source(traced: TracedFunction, precision: Precision, names: Sequence[str], invariant: Collection[str]) -> str:
     """Return the C++ of formulas, see :class:`airshed.kernels.cells.formulas.CellFormulas` for its arguments."""
     parts = split(traced.outputs, invariant)
     slots = {name: slot for slot, name in enumerate((*traced.inputs, *parts.invariant))}
@@ -60,7 +60,7 @@ def width(precision: Precision) -> int:
     return 8 if precision == "single" or "avx512f" in processor().features else 4
 
 
-def _places(traced: Traced, names: Sequence[str], slots: dict[str, int]) -> list[int]:
+def _places(traced: TracedFunction, names: Sequence[str], slots: dict[str, int]) -> list[int]:
     """Return the slot of each result: that of the input that it replaces, or a new one."""
     fed = [slots[name] if name in traced.inputs else None for name in names] or [None] * len(traced.outputs)
     own = iter(range(len(slots), len(slots) + len(fed)))
@@ -137,7 +137,7 @@ class CellFormulas:
     """
 
     def __init__(
-        self, traced: Traced, precision: Precision = "double", *, names: Sequence[str] = (),
+        self, traced: TracedFunction, precision: Precision = "double", *, names: Sequence[str] = (),
         invariant: Collection[str] = (), threads: int = 1,
     ) -> None:  # fmt: skip
         self.traced, self.names, self.dtype, self.threads = traced, tuple(names), DTYPES[precision], threads

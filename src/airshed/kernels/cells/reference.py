@@ -19,7 +19,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.formula import evaluate_all
-from airshed.formula.trace import Traced
+from airshed.formula.trace import TracedFunction
 from airshed.kernels.cells import Tolerances
 from airshed.kernels.cells.arguments import MOST_STEPS
 from airshed.kernels.cells.formulas import DTYPES, StepValues
@@ -222,8 +222,8 @@ class ReferenceCells:
     """Reference implementation of :class:`airshed.kernels.cells.formulas.CellFormulas`, with the same arguments."""
 
     def __init__(
-        self, traced: Traced, precision: str = "double", *, names: Sequence[str] = (), invariant: Collection[str] = (),
-        threads: int = 1,
+        self, traced: TracedFunction, precision: str = "double", *, names: Sequence[str] = (),
+        invariant: Collection[str] = (), threads: int = 1,
     ) -> None:  # fmt: skip
         self.traced, self.names, self.dtype = traced, tuple(names), DTYPES[precision]
         self._of_steps = set(traced.inputs).difference(invariant, names)

@@ -15,7 +15,7 @@ from typing import Final
 from airshed.core.constants import AVOGADRO
 from airshed.formula import cpp
 from airshed.formula.derivative import adjoint
-from airshed.formula.trace import Traced
+from airshed.formula.trace import TracedFunction
 from airshed.formula.tree import Expression, symbols
 from airshed.kernels.cpp import RATES
 from airshed.kernels.operators import (
@@ -235,7 +235,7 @@ def _adjoint(each: OperatorCode, number: int) -> list[str]:
     wanted = [*(field.name for field in fields), *numbers]
     if not wanted:
         return []
-    made = adjoint(Traced(tuple(sorted(names)), (rate,)), wanted)
+    made = adjoint(TracedFunction(tuple(sorted(names)), (rate,)), wanted)
     statements, results = cpp.code(
         made.outputs, lambda name: "given" if name == _SEED else f"v_{name}", replace(RATES, name="an adjoint")
     )

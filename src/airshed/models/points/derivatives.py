@@ -17,7 +17,7 @@ import numpy as np
 
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
-from airshed.formula.trace import Traced
+from airshed.formula.trace import TracedFunction
 from airshed.formula.tree import ONE, ZERO, Binary, Call, Compare, Expression, Symbol, substitute_all, symbols
 from airshed.kernels.cells.formulas import CellFormulas, StepValues
 from airshed.process.points import Points
@@ -56,7 +56,7 @@ class Derivative:
     def compiled(self, points: Points, threads: int = 1) -> CellFormulas:
         """Return the compiled formulas, in double precision."""
         outputs = tuple(self.results.values())
-        traced = Traced(symbols(*outputs), outputs)
+        traced = TracedFunction(symbols(*outputs), outputs)
         weather = [spec.name for spec in points.fields.weather]
         of_steps = {ADDS, *weather, *(name + TANGENT for name in weather), *self.levels}
         invariant = [name for name in traced.inputs if name not in of_steps and not name.endswith(SEED)]

@@ -176,5 +176,5 @@ def test_the_page_of_fields_is_made_of_the_declarations() -> None:
 
 def test_a_density_without_a_diameter_is_refused() -> None:
     some = {"diameters": {"TRACER": "20 um"}, "densities": {"TRACER2": "2000 kg/m3"}}
-    with pytest.raises(CaseError, match=r"particles.diameters says nothing of TRACER2, which others name"):
+    with pytest.raises(CaseError, match=r"particles.diameters has no value for TRACER2, which other tables name"):
         airshed.Simulation(airshed.Case.from_dict(BASE | {"particles": some}))

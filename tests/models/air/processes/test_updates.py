@@ -222,7 +222,7 @@ def test_a_step_that_makes_no_number_and_amounts_below_zero(tmp_path: Path) -> N
 STATE = 'x = state("1", "X.")\n'
 WRONG = {
     '@update("O4")\ndef f(O3): return O3': r"f\(\) returns 'O4', which is no field of the state",
-    '@update("O3")\ndef f(O4): return O4': r"f\(\) asks for 'O4'.*known are HNO3, NH3, O3",
+    '@update("O3")\ndef f(O4): return O4': r"f\(\) reads 'O4'.*known are HNO3, NH3, O3",
     STATE: "x is a state, but no update of the process returns it",
     'x = state("1", "X.", start=2.0, most=1.0)\n@update("x")\ndef f(x): return x': "x begins with 2.0",
     'x = state("K", "X.", transported=True)\n@update("x")\ndef f(x): return x': "what the air carries is a mixing",

@@ -175,8 +175,8 @@ class NAME(Process, section="own"):
 """
 WRONG = {
     "the weather's unit": ("u = weather('friction_velocity', 'km/h')", "in km/h, which is in m s-1"),
-    "no source": ("@releases\n    def put(self, weather): return [3]", "put.. is to return sources"),
-    "no sources": ("@releases\n    def put(self, weather): return None", "put.. is to return sources"),
+    "no source": ("@releases\n    def put(self, weather): return [3]", "put.. must return sources"),
+    "no sources": ("@releases\n    def put(self, weather): return None", "put.. must return sources"),
     "no species": ("@reactions\n    def r(self): return ['RN = X : 1e-3']", "'X' is no species"),
 }
 
@@ -213,7 +213,7 @@ def test_names_are_of_one_process_and_a_table_names_a_species(folder: Path) -> N
 def test_an_update_of_what_the_air_does_not_have_is_refused(folder: Path) -> None:
     (folder / "drainage.py").write_text(dedent(f"    {POINTS}"))
     data = together(folder).to_dict() | {"process": [{"file": "drainage.py"}]}
-    message = r"process Drainage: drains\(\) asks for 'water', which is no setting or weather of it, and no field"
+    message = r"process Drainage: drains\(\) reads 'water', which is not a setting or weather of it, and not a field"
     with pytest.raises(CaseError, match=message):
         airshed.Simulation(airshed.Case.from_dict(data, base=folder), allow_code=True)
 

@@ -130,7 +130,7 @@ class _FixedCase(RunCase):
 
         updates  whether processes of the case have updates
         """
-        program = integrator(self.chemistry.integrator, apart=self.moves_planes, reacts=bool(network.reactions))
+        program = integrator(self.chemistry.integrator, split_columns=self.moves_planes, reacts=bool(network.reactions))
         program = with_updates(program) if updates else program
         return on_groups(program) if self.has_groups else program
 
