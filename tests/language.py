@@ -25,9 +25,9 @@ EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/
 PENDING: Final = (
     "README.md", "benchmarks/", "cases/", "docs/explanation/", "docs/how-to/", "docs/reference/",
     "mechanisms/README.md", "src/airshed/case/", "src/airshed/cli/", "src/airshed/core/", "src/airshed/evaluate/",
-    "src/airshed/formula/", "src/airshed/inverse/", "src/airshed/io/", "src/airshed/mechanism/",
-    "src/airshed/models/", "src/airshed/observations/", "src/airshed/plot/", "src/airshed/process/",
-    "src/airshed/program/", "src/airshed/runtime/", "src/airshed/verify/", "tests/benchmarks/", "tests/builds.py",
+    "src/airshed/inverse/", "src/airshed/io/", "src/airshed/mechanism/",
+    "src/airshed/models/", "src/airshed/observations/", "src/airshed/plot/",
+    "src/airshed/runtime/", "src/airshed/verify/", "tests/benchmarks/", "tests/builds.py",
     "tests/cli/", "tests/conftest.py", "tests/e2e/", "tests/evaluate/", "tests/formula/", "tests/golden.py",
     "tests/inverse/", "tests/io/", "tests/kernels/", "tests/laws/", "tests/mechanism/", "tests/models/",
     "tests/observations/", "tests/plot/", "tests/process/", "tests/program/", "tests/reach.py", "tests/runtime/",
