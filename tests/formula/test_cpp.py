@@ -1,4 +1,4 @@
-"""C++ of formulas computes what NumPy does, in packs of either precision and one value after the other."""
+"""C++ of formulas gives the values of NumPy, in packs of either precision and for single values."""
 
 import ctypes
 from collections.abc import Callable, Sequence

@@ -39,7 +39,7 @@ def complex_steps(tree: Expression, values: dict[str, float], changes: dict[str,
 
 
 def moderate(tree: Expression, values: dict[str, float]) -> None:
-    """Leave away what is not finite, or so large that the complex step has no digits."""
+    """Omit values that are not finite, or too large for the digits of the complex step."""
     parts = [float(value) for value in evaluate_all(ordered([tree]), values)]
     assume(all(np.isfinite(parts)) and max(map(np.abs, parts)) < 1e8)
 
@@ -108,7 +108,7 @@ def test_the_tangent_of_any_formula_is_that_of_differences(tree: Expression, see
     for step in (1e-6, -1e-6, 5e-7, -5e-7):
         moved = {name: value + step * changes[name] for name, value in values.items()}
         slopes.append(float((evaluate(tree, moved) - evaluate(tree, values)) / step))
-    # Away from kinks and jumps, and where the function is not so curved that differences tell nothing.
+    # Away from jumps and points without a derivative, and where differences are not dominated by curvature.
     assume(all(np.isfinite([*slopes, found])) and max(slopes) - min(slopes) < 1e-4 * (1.0 + np.abs(slopes[0])))
     assert found == pytest.approx(np.mean(slopes), rel=1e-3, abs=1e-3)
 
@@ -138,7 +138,7 @@ def dot_product(
 
 
 def test_an_adjoint_that_loses_a_term_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative control: of what is used twice, one use is forgotten in the adjoint alone."""
+    """Negative control: the adjoint omits one of two uses of a sub-expression."""
     traced = trace(lambda a, b, c: (exp(a * b) * a, sqrt(a * b) + c))
     values, changes = state(0)
     tangent, weights, right = dot_product(traced, values, changes)
@@ -177,7 +177,7 @@ def test_kinks_are_as_documented() -> None:
 
 
 def test_what_is_not_chosen_does_not_count() -> None:
-    """A root that is not finite beside the branch taken."""
+    """A root that is not finite in the branch that is not taken."""
     assert kink(lambda x: where(x > 0.0, sqrt(x) * x, 2.0 * x), 0.0) == [2.0]
     assert kink(lambda x: where(x > 0.0, 1.0 / x, x), 0.0) == [1.0]
 

@@ -1,4 +1,4 @@
-"""The page on formulas: its example runs, and its files are those that there are."""
+"""The page on formulas: its example runs, and its table lists all files."""
 
 import re
 from pathlib import Path

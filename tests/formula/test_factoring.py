@@ -34,7 +34,7 @@ def written(tree: Expression, coefficients: Coefficients) -> str:
 
 
 def values_of(tree: Expression) -> list[float]:
-    """What the tree means, and what its C++ text means with packs of one lane."""
+    """Return the value of a tree, and the value of its C++ text with packs of one lane."""
     names = {f"{kind}{number}": value for (kind, number), value in VALUES.items()}
     coefficients = Coefficients()
     text = written(tree, coefficients)

@@ -1,4 +1,4 @@
-"""What depends on invariant inputs alone is taken out of formulas, and put in again gives the same trees."""
+"""Loop-invariant parts are moved out of formulas; substituting them again gives the same trees."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from airshed.formula.tree import Compare, Symbol, symbols
 
 
 def formulas(depth, share, rain):
-    """Return what depends on rain, what does not, a condition on what is invariant, and an input as it is."""
+    """Return an expression of rain, an invariant one, an invariant condition, and a plain input."""
     held = exp(-depth) * (1.0 - share)
     return held * rain + exp(-depth), held / 2.0, where(depth - share > 1.0, rain, maximum(rain, share)), depth
 

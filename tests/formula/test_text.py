@@ -13,7 +13,7 @@ from .trees import any_trees
 
 
 def read(written: str) -> Expression:
-    """Return what a text is read as, its negative numbers in one."""
+    """Return the tree of a text, with negative numbers as one node."""
     return rewrite(parse(written, where="key").tree, _signed)
 
 
@@ -41,10 +41,10 @@ def test_brackets_stand_where_they_must(written: str) -> None:
 
 
 def test_names_that_are_none_are_in_quotes() -> None:
-    class Open(NamedValue):
+    class QuotedName(NamedValue):
         """A name of any text."""
 
-    assert text(Binary("*", Open("k het"), Symbol("PHOTO.NO2(3)"))) == '"k het"*PHOTO.NO2(3)'
+    assert text(Binary("*", QuotedName("k het"), Symbol("PHOTO.NO2(3)"))) == '"k het"*PHOTO.NO2(3)'
     assert str(Number(-2.0)) == "-2.0"
 
 

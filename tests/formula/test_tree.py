@@ -1,4 +1,4 @@
-"""Nodes: what is equal is one object, whoever makes it and wherever it comes from."""
+"""Nodes: equal nodes are one object, however they are created."""
 
 import copy
 import pickle
@@ -40,11 +40,11 @@ def test_equal_nodes_are_one() -> None:
 
 
 def test_what_differs_is_two() -> None:
-    class Other(NamedValue):
+    class OtherName(NamedValue):
         """Another kind of name."""
 
     different = [
-        A, B, Other("a"), ZERO, Number(-0.0), Negate(A), Binary("-", A, B), Binary("-", B, A), Binary("<", A, B),
+        A, B, OtherName("a"), ZERO, Number(-0.0), Negate(A), Binary("-", A, B), Binary("-", B, A), Binary("<", A, B),
         Compare("<", A, B), Call("and", (A, B)), Logic("and", (A, B)), Logic("or", (A, B)),
     ]  # fmt: skip
     assert len(set(different)) == len(different)

@@ -32,7 +32,7 @@ def _choices(inner: Trees) -> Trees:
 
 
 def analytic(leaves: int = 10) -> Trees:
-    """Formulas without kinks: their complex step is exact."""
+    """Differentiable formulas: their complex step is exact."""
     functions = ["exp", "log", "log10", "sqrt", "sin", "cos", "tan"]
     return st.recursive(
         LEAVES, lambda inner: _operations(inner, ["+", "-", "*", "/", "^"], functions), max_leaves=leaves

@@ -38,7 +38,7 @@ def toy_of_all_kinds(precision: str = "double") -> StepKernel:
 
 @pytest.fixture
 def product_compiler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Select the compiler and the optimisation that users have, also for what is compiled once in a process."""
+    """Select the compiler and the optimisation of users, also for libraries that are compiled once per process."""
     monkeypatch.setenv("AIRSHED_CXX", os.environ["AIRSHED_TEST_COMPILER"])
     found_once = host._toolchain, arrays._functions
     for each in found_once:
@@ -56,5 +56,5 @@ def network_fixture() -> Callable[[str], ReactionNetwork]:
 
 @pytest.fixture(scope="session", name="compiled")
 def compiled_fixture() -> Callable[..., StepKernel]:
-    """Return the kernel of a mechanism, a number of levels and a precision, with mixing and deposition if not said."""
+    """Return the kernel of a mechanism, a number of levels and a precision, by default with mixing and deposition."""
     return compiled

@@ -15,7 +15,7 @@ MIXING = Operator("mixing", "exchange", rate(lambda exchange: exchange), fields=
 
 
 def deposition(species: range) -> Operator:
-    """What the ground takes of some species."""
+    """Deposition of some species."""
     return Operator(
         "dry_deposition", "loss", rate(lambda deposition, air: deposition / air), tuple(species),
         (OperatorField("deposition", "ground", species=True),), ground=True, term="deposited",

@@ -11,7 +11,7 @@ DECLARATION = """\
 extern "C" { __attribute__((weak)) volatile int airshed_planted = -1; }
 #endif
 """
-"""C++ text that stands before code with planted errors: ``airshed_planted`` is the number of the one that acts."""
+"""C++ text in front of code with planted errors: ``airshed_planted`` is the number of the active error."""
 
 
 def without(number: int, statement: str) -> str:
@@ -21,7 +21,7 @@ def without(number: int, statement: str) -> str:
 
 @contextmanager
 def acting(functions: Any, number: int) -> Iterator[None]:
-    """Let the planted error of a number act in a loaded library."""
+    """Activate a planted error in a loaded library."""
     selected = ctypes.c_int.in_dll(functions, "airshed_planted")
     selected.value = number
     try:

@@ -29,7 +29,7 @@ PATIENCE = 60.0
 
 @dataclass
 class Queues:
-    """Stands for messages between the tiles of a cut; `spoil` changes what comes."""
+    """Fake messages between the tiles of a decomposition; `spoil` changes the received data."""
 
     cut: Decomposition
     spoil: Spoil = lambda side, edge: None
@@ -61,7 +61,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
-class Passed:
+class PassResult:
     """Steps that were made of the whole: packed levels 0, 1, ..., tendencies before the first and after the last."""
 
     levels: Sequence[TimeLevel]
@@ -94,18 +94,18 @@ def forcings(trial: Trial, layout: Layout, weights: Sequence[StageWeights]) -> l
     ]
 
 
-def run(kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights]) -> Passed:
+def run(kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights]) -> PassResult:
     with closing(make_stepper(kernel, trial)) as stepper:
         state, first = stepper.state, stepper.state.tendency.copy()
         levels = [TimeLevel(state.q_other.copy(), state.air_other.copy()), TimeLevel(state.q.copy(), state.air.copy())]
         for each in forcings(trial, stepper.layout, weights):
             stepper.advance([each])
             levels.append(TimeLevel(state.q.copy(), state.air.copy()))
-        return Passed(levels, first, state.tendency.copy())
+        return PassResult(levels, first, state.tendency.copy())
 
 
 def taken_back(
-    kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights], passed: Passed, seed: AnyArray,
+    kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights], passed: PassResult, seed: AnyArray,
     threads: int, place: tuple[slice, slice], halo_exchange: Neighbours | None,
 ) -> dict[str, AnyArray]:  # fmt: skip
     """Return all adjoints that steps leave behind of a place of the whole; `seed` is that of the last level."""
@@ -146,7 +146,7 @@ class Whole:
     kernel: StepKernel
     trial: Trial
     weights: Sequence[StageWeights]
-    passed: Passed
+    passed: PassResult
     seed: AnyArray
     found: dict[str, AnyArray]
 
@@ -161,7 +161,7 @@ class Whole:
 
 
 def differences(whole: Whole, cut: Decomposition, threads: int = 1, spoil: Spoil | None = None) -> list[str]:
-    """Return what the tiles of a cut find else than the whole does."""
+    """Return the differences between the tiles of a decomposition and the whole."""
     queues = Queues(cut)
     if spoil is not None:
         queues.spoil = spoil

@@ -1,4 +1,4 @@
-"""Changes of all that a step is given: by the compiled tangent, and by the twin in complex numbers."""
+"""Tangents of all inputs of a step: by the compiled tangent, and by the reference in complex numbers."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
@@ -19,14 +19,14 @@ from airshed.kernels.step.trial import Trial, forcing, make_stepper, reference_s
 Arrays = Mapping[str, np.ndarray]
 
 SMALL = 1e-30
-"""The step into the imaginary numbers: its square is nothing beside one."""
+"""The imaginary part of a complex step: its square is negligible."""
 
 PARTS = ("state", "sides", "boundary", "top", "emission", "factors", "fields", "explicit", "numbers")
 
 
 @dataclass(frozen=True)
 class Direction:
-    """Changes of a trial, named as what changes; those of fields at both ends."""
+    """Tangents of the inputs of a trial, by the names of the inputs; those of fields at both ends."""
 
     state: Arrays
     sides: np.ndarray
@@ -40,7 +40,7 @@ class Direction:
 
 
 def random_direction(trial: Trial, *, seed: int = 0, parts: Collection[str] = PARTS) -> Direction:
-    """Return changes as large as what changes, also where that is zero; none but of some parts."""
+    """Return tangents as large as their inputs, also where those are zero; only for some parts."""
     random = np.random.default_rng(seed)
 
     def of(part: str, array: np.ndarray) -> np.ndarray:
@@ -121,12 +121,12 @@ def make_tangent_stepper(kernel: StepDerivative, trial: Trial, to: Direction, th
 
 
 def by_field(state: Any) -> dict[str, AnyArray]:
-    """Return the arrays of a packed state by the twin's names."""
+    """Return the arrays of a packed state by their names in the reference."""
     return dict(zip((each.name for each in fields(Fields)), vars(state).values(), strict=True))
 
 
 def packed_changes(kernel: StepDerivative, to: Direction, layout: Layout) -> StepChanges:
-    """Return the changes of what a step of the kernel is given."""
+    """Return the tangents of the inputs of a step of the kernel."""
     read = {each.key for each in members(kernel.shape.operators)}
     given: dict[str, Any] = {}
     for ends in (to.fields, to.explicit):
@@ -169,13 +169,13 @@ def difference(found: Arrays, twin: Arrays) -> float:
 
 
 def compare(kernel: StepDerivative, trial: Trial, to: Direction) -> float:
-    """Return how far the compiled changes are from the twin's."""
+    """Return the error of the compiled tangents relative to the reference."""
     twin = twin_changes(reference_step(complex_trial(trial, to)))
     return difference(tangent_step(kernel, trial, to)[1], twin)
 
 
 def adjoints(kernel: StepKernel, trial: Trial, costs: Arrays) -> Arrays:
-    """Return the adjoints of what a step is given, of the cost that the state after it has; by names of changes."""
+    """Return the adjoints of the inputs of a step, for a cost of the state after it; by names of tangents."""
     stepper = make_stepper(kernel, trial)
     layout, state = stepper.layout, stepper.state
     before = {name: layout.pack(array) for name, array in vars(trial.fields).items()}

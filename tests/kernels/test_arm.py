@@ -1,4 +1,4 @@
-"""Kernels compiled for 64-bit ARM compute on an emulated processor what their reference implementations compute here.
+"""Kernels compiled for 64-bit ARM give the results of their reference implementations on an emulated processor.
 
 test_twin.py and chemistry/test_twin.py show that these comparisons notice an error.
 """

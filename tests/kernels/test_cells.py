@@ -52,7 +52,7 @@ def test_single_precision_is_that_of_its_digits() -> None:
     assert {each.dtype for each in found} == {np.dtype(np.float32)}
     for one, other in zip(found, evaluate_all(TRACED.outputs, trial()), strict=True):
         near_a_kink = np.abs(one - other) > 1e-5 * (1.0 + np.abs(other))
-        assert np.count_nonzero(near_a_kink) <= 2, "of 20 thousand, a comparison of what rounds alike may differ"
+        assert np.count_nonzero(near_a_kink) <= 2, "of 20 thousand, a comparison of nearly equal values may differ"
 
 
 def test_threads_and_the_place_of_a_cell_change_no_bit() -> None:
@@ -99,7 +99,7 @@ STEPS, NAMES = 12, ("water", "runoff")
 
 
 def days(rain, depth, warmth, water):
-    """Return water and runoff of a bucket of soil: rain on cells, warmth of all cells, and what is invariant."""
+    """Return water and runoff of a bucket of soil: rain by cell, warmth of all cells, and an invariant depth."""
     filled = water * exp(-0.1 * warmth * depth**1.3) + rain
     return minimum(filled, depth), maximum(filled - depth, 0.0)
 

@@ -1,4 +1,4 @@
-"""Kernels of horizontal transport alone, and of columns alone: the code of both together without what is not there."""
+"""Kernels of horizontal transport or of columns only: a part of the code of both."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""What the pages on kernels show and name: examples run, files and functions are there."""
+"""The pages on kernels: their examples run, and the files and functions that they name exist."""
 
 import re
 from pathlib import Path

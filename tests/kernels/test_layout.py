@@ -1,4 +1,4 @@
-"""Packing is undone by unpacking, pads as asked, and puts columns where the kernels look for them."""
+"""Unpacking inverts packing; padding is as requested; columns have the layout of the kernels."""
 
 import numpy as np
 import pytest

@@ -1,9 +1,9 @@
-"""What others name reaches generated code in comments alone: whatever stands in any text of any format.
+"""Names from files appear in generated code only in comments, for any text in any format.
 
-Each of the strange texts is put into each field of text of each format. It is refused in one line, or the code that the
-file becomes is, comments apart, that of the plain text. A compiler's own first steps are done before comments are taken
-off: trigraphs are replaced, lines that end in a backslash are joined, and every character that some compiler, or
-terminal, takes for the end of a line ends one.
+Each of the strange texts is put into each text field of each format. It is refused in one line, or the generated code
+without comments equals that of the plain text. The test first repeats the first phases of a compiler: it replaces
+trigraphs and joins lines that end in a backslash. Every character that ends a line in some compiler or terminal ends a
+line.
 """
 
 import json
@@ -56,7 +56,7 @@ def without_headers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def generated(network: ReactionNetwork) -> list[list[str]]:
-    """Return what a network becomes: for columns, and for cells."""
+    """Return the generated code of a network: for columns, and for cells."""
     columns = emit(network, schedule(network, 3), MechanismShape(8, "double", 4, network.atoms)).text
     return [bare(columns), bare(emit_chemistry(network, ChemistryShape(8, "double")).text)]
 
@@ -213,7 +213,7 @@ def network() -> ReactionNetwork:
 
 
 def poisoned(value: Any, poison: Callable[[str], str]) -> Any:
-    """Return a tree of data classes with a poison behind every text, in spite of what they check."""
+    """Return a tree of data classes with a poison after every text, bypassing their checks."""
     if isinstance(value, str):
         return poison(value)
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Operators of all kinds in the compiled step: they act as declared, close budgets, and conserve what they should."""
+"""Operators of all kinds in the compiled step: they act as declared, close budgets, and conserve mass if required."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -85,7 +85,7 @@ def test_a_kind_alone_equals_the_twin(network: Callable[[str], ReactionNetwork],
 
 @pytest.fixture(scope="module", name="found")
 def found_fixture() -> tuple[Trial, StepResult]:
-    """A trial of all kinds, and what the kernel makes of it."""
+    """A trial of all kinds, and the result of the kernel for it."""
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (4, 11), STEPS["longer step"], seed=2, sweeps=2)
     return trial, compiled_step(kernel, trial)
@@ -114,7 +114,7 @@ def test_terms_of_budgets_come_in_the_order_of_operators(compiled: Compiled) -> 
 
 
 def test_numbers_may_change_between_steps() -> None:
-    """What a step is not given stays as declared."""
+    """Numbers without a value in the forcing keep their declared values."""
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (3, 9), STEPS["Euler"], seed=4)
     declared = {each.key: np.array(each.values) for each in members(EVERY) if each.shape is None}
@@ -127,7 +127,7 @@ def test_numbers_may_change_between_steps() -> None:
     assert not np.allclose(q, reference_step(trial).fields.q, rtol=1e-6, atol=0.0)
 
 
-# ---- what they keep --------------------------------------------------------------------------------------------------
+# ---- conservation ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("previous", [None, 80.0])
@@ -193,7 +193,7 @@ def test_without_the_wind_nothing_is_carried_and_the_air_stays(compiled: Compile
 
 
 def drift(kernel: StepKernel, wind: float, spoil: float = 1.0) -> float:
-    """How far a step drives a uniform mixing ratio apart under a random wind; `spoil` is a factor on one cell."""
+    """Return the spread of a uniform mixing ratio after steps in a random wind; `spoil` is a factor on one cell."""
     trial = random_trial(kernel, (5, 13), STEPS["Euler"], seed=1, wind=wind)
     uniform = np.full_like(trial.fields.q, 1.25e-9)
     uniform[0, 1, 2, 3] *= spoil
@@ -249,7 +249,7 @@ def test_settling_by_hand(by_hand: StepKernel) -> None:
 @pytest.mark.compiles
 @pytest.mark.parametrize("sign", [-1.0, 0.0], ids=["of a negative number", "of zero"])
 def test_a_logarithm_that_is_none_is_told(by_hand: StepKernel, sign: float) -> None:
-    """As NumPy has it; what limits the state below by zero hides it there, and the sums tell: all steps check them."""
+    """Clipping hides the difference in the state; the sums of all steps show it."""
     trial = with_numbers(random_trial(by_hand, (2, 3), STEPS["Euler"]), sign=sign)
     with np.errstate(all="ignore"):
         step, twin = compiled_step(by_hand, trial), reference_step(trial)
@@ -328,7 +328,7 @@ def test_of_some_species_an_operator_is_the_same(network: Callable[[str], Reacti
     np.testing.assert_array_equal(found.sums, expected.sums[:, some])
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------------
+# ---- refusals --------------------------------------------------------------------------------------------------------
 
 WRONG: dict[str, tuple[Any, str]] = {
     "a name that is no identifier": ({"name": "dry deposition"}, "C identifiers"),

@@ -1,4 +1,4 @@
-"""The pieces of a step cover each block once, and those that do not wait for neighbours look at none."""
+"""The pieces of a step cover each block once, and inner pieces read no halo."""
 
 import numpy as np
 import pytest

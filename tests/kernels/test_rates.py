@@ -58,7 +58,7 @@ def functions(tmp_path_factory: pytest.TempPathFactory) -> StepKernel:
 
 
 def inputs(width: int, seed: int = 0, *, night: bool = False) -> dict[str, np.ndarray]:
-    """Random air of one pack: what the kernel's rate functions are given."""
+    """Random air of one pack: the input of the rate functions of the kernel."""
     random = np.random.default_rng(seed)
     light = np.zeros(width) if night else random.uniform(0.05, 1.0, width)
     return {
@@ -168,7 +168,7 @@ def test_vector_functions_are_as_good_as_those_of_numpy(functions: StepKernel) -
 
 @pytest.mark.parametrize("night", [False, True])
 def test_single_precision_holds_rates_of_any_size(night: bool) -> None:
-    """Powers of air reach 1e57, their coefficients 1e-41; what the kernel holds stays in single precision's range."""
+    """Powers of air reach 1e57, their coefficients 1e-41; stored values stay in the range of single precision."""
     kernel = toy_of_all_kinds("single")
     for seed in range(20):
         given = inputs(kernel.shape.width, seed, night=night)

@@ -1,4 +1,4 @@
-"""The twin itself against figures by hand: what it is compared with must be right."""
+"""The reference implementation against hand-computed figures."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_face_values_by_hand() -> None:
 
 
 def test_a_parabola_is_met_exactly() -> None:
-    """From the means of x^2 over cells of length one the value at a face is that of x^2 there: third order."""
+    """The mean of x^2 over cells of length one gives the value of x^2 at a face: third order."""
     faces = np.arange(3.0, 8.0)
     means = np.diff(faces**3) / 3.0
     assert value(*means[:3]) == pytest.approx(faces[2] ** 2)
@@ -69,7 +69,7 @@ def test_the_order_of_fluxes_is_three_where_smooth() -> None:
 
 
 def test_transport_by_hand() -> None:
-    """Two cells and a wind of 2 mol/s to the east, which brings 0.5; the face between looks to the western cell."""
+    """Two cells and a wind of 2 mol/s to the east, with inflow of 0.5; the face between uses the western cell."""
     q = np.array([1.0, 3.0]).reshape(1, 1, 1, 2)
     air = AirFluxes(np.full((1, 1, 3), 2.0), np.zeros((1, 2, 2)), np.zeros((1, 1, 2)))
     moved = transport(q, air, BoundaryValues(np.full((1, 1), 0.5), np.zeros(1)), np.full((1, 4), 1.0))

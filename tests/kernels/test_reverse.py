@@ -1,4 +1,4 @@
-"""The step in reverse is the exact adjoint of the step: dot products with the complex step of the NumPy twin.
+"""The step in reverse is the exact adjoint of the step: dot products with the complex step of the NumPy reference.
 
     <w, dF/dx d> = <(dF/dx)^T w, d>
 
@@ -47,33 +47,33 @@ WEIGHTS = {
     "shorter step": two_step_weights(40.0, 100.0),
 }
 WITHOUT_RATES = {"read": False, "reactions": False}
-"""Sweeps back that make nothing of what rates are worth."""
+"""Reverse sweeps without the sensitivity to rates."""
 
 SHAPES = [(1, 1), (2, 9), (3, 8), (4, 10), (7, 25), (2, 5), (5, 6)]
 """Rows x columns: both edges at once, one column in the last pack, two, full packs."""
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """Random weights on what a step makes: the newest mixing ratios, and the tendency T(n)."""
+class CostWeights:
+    """Random weights on the result of a step: the newest mixing ratios, and the tendency T(n)."""
 
     q: Array
     tendency: Array
 
 
-def weighed(trial: Trial, seed: int) -> Weighed:
+def weighed(trial: Trial, seed: int) -> CostWeights:
     random = np.random.default_rng(seed)
     shape = trial.fields.q.shape
-    return Weighed(
+    return CostWeights(
         random.normal(size=shape) / (reference_step(trial).fields.q + 1e-12), random.normal(size=shape) * 1e3
     )
 
 
 def adjoints(
-    kernel: StepKernel, trial: Trial, weights: Weighed, threads: int = 1, *, frozen: bool = False,
+    kernel: StepKernel, trial: Trial, weights: CostWeights, threads: int = 1, *, frozen: bool = False,
     read: bool = True, reactions: bool = True,
 ) -> dict[str, Array]:  # fmt: skip
-    """Return what the compiled adjoint makes of weights, by the input, of those that are asked for."""
+    """Return the compiled adjoint of weights, by input, for the requested inputs."""
     fields, setup = trial.fields, trial.setup
     layout = kernel.layout(*fields.air.shape[1:])
     constants = StepConstants(
@@ -117,8 +117,8 @@ def with_fields(fields: Mapping[str, Array], change: Mapping[str, Any], end: str
     return {name: each + change.get(f"{end} {name}", 0j) for name, each in fields.items()}
 
 
-def derivative(trial: Trial, weights: Weighed, changes: Mapping[str, Array]) -> float:
-    """Return the derivative of the weighed results of the twin in the direction of changes of inputs."""
+def derivative(trial: Trial, weights: CostWeights, changes: Mapping[str, Array]) -> float:
+    """Return the derivative of the weighted results of the reference in the direction of changes of inputs."""
     change = {name: 1j * TINY * each for name, each in changes.items()}
     fields = replace(
         trial.fields, q=trial.fields.q + change.get("q", 0j), q_previous=trial.fields.q_previous
@@ -158,7 +158,7 @@ def directions(trial: Trial, seed: int, adjoint: Mapping[str, Array]) -> dict[st
 
 
 def allowed(name: str, change: Array) -> Array:
-    """A change that a field may have: nothing is exchanged at the edges of the area; a matrix gives what it takes."""
+    """Return a change of a field: zero exchange at the edges of the area; a matrix conserves air."""
     if name in ("across_x", "more_x"):
         change[..., [0, -1]] = 0.0
     if name in ("across_y", "more_y"):
@@ -232,7 +232,7 @@ def test_dot_products_of_mechanisms(compiled: Compiled, name: str, weights: Any)
 
 
 def frozen_face_value(before: Array, upstream: Array, downstream: Array, alpha: Any, beta: Any) -> Array:
-    """What a face carries where the limiter stays as it was: b + kappa (alpha (c - b) + beta (b - a))."""
+    """Return the flux of a face with a frozen limiter: b + kappa (alpha (c - b) + beta (b - a))."""
     limited = _face_value(before.real, upstream.real, downstream.real, alpha, beta) - upstream.real
     smooth = alpha * (downstream - upstream) + beta * (upstream - before)
     return np.asarray(
@@ -244,7 +244,7 @@ _face_value = transport.face_value
 
 
 def compare_frozen(kernel: StepKernel, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compare with the twin whose limiters are frozen; a limiter that follows the mixing ratios does not pass."""
+    """Compare with the reference with frozen limiters; differentiated limiters do not pass."""
     trial = random_trial(kernel, shape, WEIGHTS["shorter step"], seed=5, sweeps=2)
     assert worst(kernel, trial, 5, frozen=True) > 1e3 * EXACT
     monkeypatch.setattr(transport, "face_value", frozen_face_value)
@@ -291,7 +291,7 @@ def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(monkeypatch:
 
 @pytest.mark.parametrize(("read", "reactions"), [(False, False), (True, False), (False, True)])
 def test_all_else_is_the_same_where_less_is_asked_for(read: bool, reactions: bool) -> None:
-    """To the bit; without any rates to rounding: compilers may contract other products of those sweeps into sums."""
+    """The bits agree; without any rates only to rounding: compilers may contract the sweeps differently."""
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (4, 10), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
@@ -317,7 +317,7 @@ CAUSES = {
         ("(airshed_planted == 1 ? given : minimum(given, r.t.rhs[i * NZ + z]))", "shorter step"),
     "any_below_zero(least)": ("(airshed_planted != 2 && any_below_zero(least))", "shorter step"),
 }  # fmt: skip
-"""Where clipping is looked for, by its cause; code that can pass over it; and a step in which only that cause acts."""
+"""Searches for clipping, by cause; code that may skip each; and a step in which only that cause acts."""
 
 
 def with_causes_to_pass_over(name: str) -> GeneratedText:
@@ -329,7 +329,7 @@ def with_causes_to_pass_over(name: str) -> GeneratedText:
 
 @pytest.mark.compiles
 def test_a_clipped_value_that_is_passed_over_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: clipping is looked for where only one of its causes is at work, and where sweeps start."""
+    """Negative control: clipping is searched where only one of its causes acts, and at the start of the sweeps."""
     file = tmp_path / "taking.kpp"
     file.write_text(TAKING, encoding="utf-8")
     kernel = compile_mechanism(load_mechanism(file), 3)
@@ -344,7 +344,7 @@ def test_a_clipped_value_that_is_passed_over_is_noticed(tmp_path: Path, monkeypa
 
 @pytest.mark.compiles
 def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: each species in turn forgets one of what its production and loss were made of."""
+    """Negative control: the adjoint of each species omits one input of its production and loss."""
     kernel, places = compiled("toy", 2), dict[tuple[int, str], int]()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=3, sweeps=2)
     giving = AdjointWriter._giving

@@ -55,7 +55,7 @@ WHAT = {
     "adjoints 2": (5, lambda edge: edge.min() < 0.0, 2),
     "air fluxes": (4, lambda edge: True, 1),
 }
-"""What comes from a neighbour: dimensions along rows, which of these arrays, and how far beyond."""
+"""Received data of a neighbour: dimensions along rows, index of the array, and distance of the cell."""
 
 
 FOUR_TILES = Decomposition.of(8, 4 * WIDTH, WIDTH, 4, tiles=(2, 2))

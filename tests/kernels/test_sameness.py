@@ -1,6 +1,6 @@
 """The same bits for any number of threads, any split of the rows, and any place of a column in its pack.
 
-The code is optimised as users have it: what a compiler joins, reorders or takes apart shows in the last bits.
+The code is optimised as for users: operations that a compiler fuses, reorders or splits change the last bits.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ EULER, SECOND = two_step_weights(100.0, None), two_step_weights(100.0, 90.0)
 
 @pytest.fixture(name="optimised")
 def optimised_fixture(network: Callable[[str], ReactionNetwork], product_compiler: None) -> Optimised:
-    """Return what compiles the toy mechanism as users have it, in double precision if none is given."""
+    """Return the compiler of the toy mechanism with the options of users, by default in double precision."""
     toy = network("toy")
 
     def optimised(precision: str = "double") -> StepKernel:

@@ -1,4 +1,4 @@
-"""The compiled tangent of a step equals the twin's in complex numbers, and is the transpose of the adjoint."""
+"""The compiled tangent of a step equals that of the complex reference, and is the transpose of the adjoint."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -71,7 +71,7 @@ def toy_fixture() -> StepDerivative:
 
 
 def compare_steps(kernel: StepDerivative, shape: tuple[int, int]) -> None:
-    """Compare the changes of steps of all weights with the twin's."""
+    """Compare the tangents of steps of all weights with the reference."""
     for seed, weights in enumerate(WEIGHTS.values()):
         trial = random_trial(kernel.forward, shape, weights, seed=seed, sweeps=1 + seed)
         assert compare(kernel, trial, random_direction(trial, seed=seed)) < EXACT
@@ -125,7 +125,7 @@ def test_other_values_are_those_of_the_step(tangent: Tangent, name: str) -> None
 
 @pytest.mark.compiles
 def test_a_rate_that_is_one_has_a_factor_too(network: Callable[[str], ReactionNetwork]) -> None:
-    """In code there is then no number beside the factor."""
+    """Generated code then has only the factor."""
     toy = network("toy")
     first = [len(reactants) == 1 for reactants in toy.reactant_indices]
     reactions = tuple(
@@ -166,7 +166,7 @@ def test_threads_give_the_same_bits(toy: StepDerivative) -> None:
 
 
 def worth(kernel: StepDerivative, weights: StageWeights, shape: tuple[int, int], sweeps: int) -> tuple[float, float]:
-    """What random changes are worth to a random cost: by the tangent and by the adjoint, relative to their parts."""
+    """Return the change of a random cost by the tangent and by the adjoint, relative to their terms."""
     trial = random_trial(kernel.forward, shape, weights, seed=sweeps, sweeps=sweeps)
     to = random_direction(trial, parts={"state", "sides", "top", "emission", "factors"})
     changes = tangent_step(kernel, trial, to)[1]

@@ -24,7 +24,7 @@ FORMULAS: tuple[Callable[..., Any], ...] = (
     lambda x, y: where((x > y) & (x < 0.5), x * y, 2.0 * x) + minimum(x, y) * maximum(x, 0.3) + (y > x),
     lambda x, y: abs(x - y) + (3.0 * x) % y + (y != x),
 )
-"""Smooth functions, choices, and what complex numbers lack: each acts on a species of its own."""
+"""Smooth functions, selections, and functions without a complex form: each acts on its own species."""
 
 
 @pytest.fixture(name="kernel")
@@ -57,7 +57,7 @@ def test_functions_change_as_in_complex_numbers(kernel: StepDerivative) -> None:
     to = random_direction(trial, parts={"fields"})
     alone = replace(
         trial, setup=replace(trial.setup, operators=trial.setup.operators[:2])
-    )  # without what NumPy refuses
+    )  # without functions that NumPy refuses
     found, twin = tangent_step(kernel, trial, to)[1], twin_changes(reference_step(complex_trial(alone, to)))
     for species in (0, 1):
         one, other = ({"q": each["q"][species : species + 1]} for each in (found, twin))

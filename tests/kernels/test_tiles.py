@@ -15,13 +15,13 @@ from airshed.parallel.decomposition import Decomposition
 from airshed.program.weights import one_step_weights, two_step_weights
 
 from .conftest import toy_of_all_kinds
-from .tiles import EULER, Beyond, Tiles, cuts, differences, sums_of_tiles, wind_from
+from .tiles import EULER, FakeNeighbours, Tiles, cuts, differences, sums_of_tiles, wind_from
 
 STEPS = {
     "imex": (EULER, two_step_weights(100.0, 100.0), two_step_weights(80.0, 100.0)),
     "strang": (*one_step_weights(100.0), *one_step_weights(70.0)),
 }
-"""Weights of successive steps: both formulas that run on ranks, with what comes before them."""
+"""Weights of successive steps: both formulas that run on ranks, with the steps before."""
 
 OF_MUCH_WIND = Decomposition(18, 7 * WIDTH + 1, WIDTH, row_cuts=(0, 3, 8, 13, 18), block_cuts=(0, 3, 6, 8))
 """Where winds as strong as the first stage of "strang" bears would empty a cell in the steps after it."""
@@ -95,5 +95,5 @@ def test_what_has_not_come_yet_is_missed(monkeypatch: pytest.MonkeyPatch) -> Non
     """The negative control: steps that look beyond before anything is there."""
     kernel, cut = toy_of_all_kinds(), Decomposition.of(8, WIDTH + 1, WIDTH, 2)
     trial = wind_from("north", random_trial(kernel, (8, WIDTH + 1), EULER))
-    monkeypatch.setattr(Beyond, "arrived", lambda self: True)
+    monkeypatch.setattr(FakeNeighbours, "arrived", lambda self: True)
     assert "q of tile 0" in differences(kernel, trial, cut, [EULER], 1)

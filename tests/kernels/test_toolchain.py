@@ -1,4 +1,4 @@
-"""Compiling, caching and loading generated C++, and what is said when that fails."""
+"""Compilation, cache and loading of generated C++, and the messages of failures."""
 
 import ctypes
 import errno

@@ -1,4 +1,4 @@
-"""What the transport of the compiled step keeps: uniform air, mass, positive values; and where it stops doing so."""
+"""Conservation by compiled transport: uniform air, mass, positive values; and the limits of these properties."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,9 +46,9 @@ def amounts(stepper: Stepper) -> np.ndarray:
 
 
 def drift(kernel: StepKernel, divergent: bool, *, spoil: float = 1.0) -> float:
-    """How far a uniform mixing ratio drifts in 60 steps of changing length under winds redrawn every five of them.
+    """Return the drift of a uniform mixing ratio in 60 steps of changing length, with new winds every five steps.
 
-    spoil  factor on what the air remembers of its tendency
+    spoil  factor on the stored air tendency
     """
     shape = (kernel.shape.levels, 5, 13)
     air = CELL_AIR * np.random.default_rng(9).uniform(0.9, 1.1, shape)
@@ -94,9 +94,9 @@ def eddies(levels: int, rows: int, columns: int, seed: int) -> AirFluxes:
 
 
 def mass_change(kernel: StepKernel, wind: float) -> tuple[float, float]:
-    """Relative change of the amount in 40 steps without what clipping added, and the share of that.
+    """Return the relative change of the amount in 40 steps without clipping, and the share of clipping.
 
-    wind  that blows through the area besides, in parts of CELL_AIR a second
+    wind  additional wind through the area, in parts of CELL_AIR a second
     """
     some = random_trial(kernel, (6, 13), EULER, seed=5)
     trial = holding(at_rest(kernel, 6, 13), some.fields.q, some.fields.air)
@@ -179,7 +179,7 @@ def flow(kind: str, levels: int, rows: int, columns: int, seed: int) -> AirFluxe
 
 
 def clipped_share(kernel: StepKernel, kind: str, lengths: list[float], seeds: range) -> float:
-    """What clipping adds to rough data, over all there is: the worst of many flows; `lengths` are Courant numbers."""
+    """Return the relative amount added by clipping to rough data, the worst of many flows; lengths: Courant numbers."""
     rows, columns = {"1-D": (1, 200), "2-D": (20, 24), "3-D": (8, 8)}[kind]
     worst = 0.0
     for seed in seeds:
@@ -201,7 +201,7 @@ ROUND_OFF = 1e-18
 
 @pytest.mark.parametrize(("kind", "courant"), [("1-D", 0.45), ("2-D", 0.25), ("3-D", 0.25)])
 def test_rough_data_stay_positive(compiled: Compiled, kind: str, courant: float) -> None:
-    """From an Euler start, at equal steps: the sum of Courant numbers up to which no case gets negative."""
+    """Return the largest sum of Courant numbers without negative values, from an Euler start, at equal steps."""
     assert clipped_share(compiled("tracer", 3), kind, [courant] * 12, range(24)) < ROUND_OFF
 
 

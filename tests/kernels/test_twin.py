@@ -1,4 +1,4 @@
-"""The compiled step equals its NumPy twin, whatever the inputs; and the comparison notices what is changed in one."""
+"""The compiled step equals its NumPy reference for any inputs; the comparison detects planted changes."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -137,7 +137,7 @@ def test_many_steps_of_changing_length_agree() -> None:
         assert np.abs(stepper.layout.unpack(packed) - twin).max() < 10.0 * DOUBLE * np.abs(twin).max()
 
 
-# ---- the comparison can fail: one thing at a time is changed in the twin slightly ------------------------------------
+# ---- negative controls: one small change of the reference ------------------------------------------------------------
 
 SLIGHTLY = 1.0 + 1e-5
 
@@ -206,7 +206,7 @@ def test_the_comparison_notices_a_change(change: Callable[[Trial], Trial]) -> No
 
 @pytest.mark.parametrize("side", SIDES)
 def test_the_comparison_notices_the_boundary_of_a_face_cell(side: Side) -> None:
-    """Where the wind blows in, of one face cell, level and species at one end of the interval."""
+    """Return an inflow face cell, a level and a species, at one end of the interval."""
     kernel = toy_of_all_kinds()
     trial = with_boundary(wind_from(side, random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=2, sweeps=2)))
     found = compiled_step(kernel, trial)

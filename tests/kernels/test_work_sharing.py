@@ -28,7 +28,7 @@ WIND = 0.015
 
 
 def advanced(stepper: Stepper, trial: Trial, batches: Sequence[Sequence[StageWeights]]) -> list[bytes]:
-    """What of the state, and the sums of the blocks of each step, come of batches of steps."""
+    """Return the state, and the sums of the blocks of each step, after batches of steps."""
     sums, number = list[bytes](), 0
     for weights in batches:
         steps = []
@@ -63,7 +63,7 @@ def test_a_step_with_other_weights_has_other_bits() -> None:
 
 
 class Silent:
-    """A neighbour to the north whose edges never come; an error is raised when they are asked for the third time."""
+    """A neighbour to the north whose edges never arrive; the third check raises an error."""
 
     sides: tuple[Side, ...] = ("north",)
 

@@ -1,6 +1,6 @@
-"""Tiles of a grid for tests: what a rank has of a trial, and how the tiles' results are held against the whole.
+"""Tiles of a grid for tests: the part of a trial on a rank, and the comparison of the tiles with the whole.
 
-All tiles are stepped in this process, one after the other; what their neighbours hold is filled in from the whole.
+All tiles are stepped in this process, one after the other; their halo is copied from the whole.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +69,7 @@ def at_step(trial: Trial, number: int) -> Trial:
 
 
 def wrong_states(cut: Decomposition, steppers: Sequence[Stepper], whole: Stepper) -> list[str]:
-    """What of the tiles is not what the whole holds there, to the bit, lanes beyond the last column included."""
+    """Return the differences between the tiles and the whole, to the bit, including lanes beyond the last column."""
     wrong = []
     for tile, stepper in zip(cut.tiles(), steppers, strict=True):
         rows, blocks = slice(*tile.rows), slice(*tile.blocks)
@@ -85,7 +85,7 @@ def sums_of_tiles(kernel: StepKernel, blocks: Sequence[np.ndarray]) -> np.ndarra
 
 
 class InTurn:
-    """Stands for the ranks of a sum: knows what each of them gives."""
+    """Fake ranks of a sum, with the contribution of each rank."""
 
     def __init__(self, values: Sequence[np.ndarray], cut: ExactSums) -> None:
         self.values, self.cut = values, cut
@@ -105,7 +105,7 @@ def cuts(draw: st.DrawFn, width: int = WIDTH) -> Decomposition:
     packs = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
     last_lanes = draw(st.sampled_from([1, 2, 3, width - 1, width]))
     if last_lanes < REACH and len(packs) > 1 and packs[-1] == 1:
-        packs[-1] = 2  # the tile beside the last one needs two columns of it
+        packs[-1] = 2  # the tile next to the last one needs two of its columns
     rows, columns = sum(heights), (sum(packs) - 1) * width + last_lanes
     if draw(st.booleans()):
         tiles = len(heights), len(packs)
@@ -123,13 +123,13 @@ def wind_from(side: Side, trial: Trial) -> Trial:
 
 
 LATE = 12
-"""How often neighbours are asked for their edges until they are there."""
+"""Number of checks before the edges of neighbours arrive."""
 
 
-class Beyond:
-    """Stands for neighbours whose edges come by messages: fills in what they hold from the whole, after a while.
+class FakeNeighbours:
+    """Fake neighbours with messages: after a while they copy the halo from the whole.
 
-    Until then, and in lanes that no face looks at, there is no number. `spoil` changes what came last.
+    Until then, and in lanes outside of all stencils, values are NaN. `spoil` changes the last received data.
     """
 
     def __init__(self, cut: Decomposition, tile: Tile, layout: Layout, middle: tuple[int, int]) -> None:
@@ -176,7 +176,7 @@ class Tiles:
 
     cut: Decomposition
     steppers: list[Stepper]
-    beyond: list[Beyond]
+    beyond: list[FakeNeighbours]
     blocks: list[np.ndarray]
 
     @classmethod
@@ -185,7 +185,7 @@ class Tiles:
         middle = trial.fields.q.shape[:2]
         for tile in cut.tiles():
             layout = Layout(*tile.window.shape, kernel.shape.width, kernel.dtype)
-            made.beyond.append(Beyond(cut, tile, layout, middle))
+            made.beyond.append(FakeNeighbours(cut, tile, layout, middle))
             part = part_of(trial, tile.window)
             made.steppers.append(make_stepper(kernel, part, threads, neighbours=made.beyond[-1], total=made.keep_sums))
         return made
@@ -209,7 +209,7 @@ def differences(
     kernel: StepKernel, trial: Trial, cut: Decomposition, steps: Sequence[StageWeights], threads: int,
     spoil: Callable[[Side, AnyArray], None] | None = None,
 ) -> list[str]:  # fmt: skip
-    """Return what differs between the whole and the tiles after the first step after which anything does."""
+    """Return the differences between the whole and the tiles after the first step with a difference."""
     whole, tiles = make_stepper(kernel, trial, threads), Tiles.of(kernel, trial, cut, threads)
     with closing(whole), closing(tiles):
         for beyond in tiles.beyond if spoil is not None else []:

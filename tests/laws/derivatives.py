@@ -39,12 +39,12 @@ SCHEMES: Mapping[str, Sections] = {
 """Settings of schemes in double precision that share the libraries of the catalogue."""
 
 OTHER_SCHEMES: Mapping[str, Sections] = {
-    "apart": {"chemistry": STRANG, "transport": APART},
-    "concurrent, apart": {"chemistry": CONCURRENT, "transport": APART},
-    "symmetric, apart": {"chemistry": {"integrator": "symmetric"}, "transport": APART},
+    "split columns": {"chemistry": STRANG, "transport": APART},
+    "concurrent, split columns": {"chemistry": CONCURRENT, "transport": APART},
+    "symmetric, split columns": {"chemistry": {"integrator": "symmetric"}, "transport": APART},
     "imex, single": {"chemistry": SINGLE},
     "strang, single": {"chemistry": {**STRANG, **SINGLE}},
-    "apart, single": {"chemistry": {**STRANG, **SINGLE}, "transport": APART},
+    "split columns, single": {"chemistry": {**STRANG, **SINGLE}, "transport": APART},
 }
 """Settings of schemes with libraries of their own."""
 
@@ -105,7 +105,7 @@ def record(
 
 
 def replay_of(run: Recording) -> Replay:
-    """Return what repeats a run, with a cost to which all species at the end contribute."""
+    """Return a replay of a run, with a cost to which all species at the end contribute."""
     return Replay(run, random_cost(run, 1))
 
 

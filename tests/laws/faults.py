@@ -34,7 +34,7 @@ class Fault:
     """A planted error.
 
     row      levels of the row in which it is, where they differ from those of the plain row
-    seen     the digests that must differ from those of the plain run;  unseen  those that must not
+    seen     digests that must differ from those of the plain run;  unseen  digests that must not
     patch    a block around the whole run, on each of its ranks
     restart  changes the folder where the run was cut;  output  changes that of the finished run
     """
@@ -77,7 +77,7 @@ def lost_step(ranks: Communicator) -> Iterator[None]:
 
 @contextmanager
 def wrong_sum(ranks: Communicator) -> Iterator[None]:
-    """Leave out of sums over ranks what the last one has of the first summand."""
+    """Omit the first summand of the last rank in sums over ranks."""
     total = MpiRanks.total
 
     def wrong(own: MpiRanks, counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -110,7 +110,7 @@ def changed_cell(ranks: Communicator) -> Iterator[None]:
 
 
 def edit_restart(name: str, edit: Callable[[np.ndarray[Any, Any]], None]) -> Callable[[Path], None]:
-    """Return what changes an array of the newest restart, which stays sound as a file."""
+    """Return a function that changes an array of the newest restart; the file remains valid."""
 
     def change(folder: Path) -> None:
         path = max((folder / RESTARTS).glob("[!.]*.npz"), key=lambda each: float(each.stem))
@@ -127,7 +127,7 @@ def swap_rows(array: np.ndarray[Any, Any]) -> None:
 
 
 def edit_output(name: str) -> Callable[[Path], None]:
-    """Return what changes the last bit of a value of a result."""
+    """Return a function that changes the last bit of a value of a result."""
 
     def change(folder: Path) -> None:
         with netCDF4.Dataset(folder / "output.nc", "a") as file:
@@ -144,12 +144,12 @@ def one_bit(array: np.ndarray[Any, Any]) -> None:
 
 
 def double(array: np.ndarray[Any, Any]) -> None:
-    """Double what a restart holds of a mean, of which output has single precision."""
+    """Double a mean in a restart; the output has it in single precision."""
     array *= 2.0
 
 
 def forget(array: np.ndarray[Any, Any]) -> None:
-    """Forget what a restart holds."""
+    """Discard the content of a restart."""
     array[...] = 0.0
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from airshed.process import Process, at_instant, column_matrix, per_species, source
 
 
-class Overturning(Process, section="overturning"):
+class OverturningFlow(Process, section="overturning"):
     """Exchange of air between the ends of a column, and uniform production."""
 
     production = per_species("mol/m3/s", "Production at all levels.")
@@ -24,7 +24,7 @@ class Overturning(Process, section="overturning"):
 
     @column_matrix
     def overturned(brought):
-        """All that is carried."""
+        """Advection of all species."""
         return brought
 
     @source(unit="mol/m3/s", term="produced")

@@ -1,4 +1,4 @@
-"""Runs of a case as a session of the server, which a client makes over HTTP while it looks at fields."""
+"""Runs of a case as a session of the server, driven by a client over HTTP that also reads fields."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -84,7 +84,7 @@ def watch(remote: Remote, case: Any, *, end: float, steps: int) -> None:
 
 
 def steer(remote: Remote, case: Any) -> None:
-    """Change a run of air in all ways in which a client can, go back and repeat it."""
+    """Change a run of air in all ways of a client, return to an earlier time and repeat it."""
     remote.step(2)
     corners = [(-29.0, 40.2), (-21.0, 41.0), (-25.0, 45.5)]
     remote.command(Paint(variable="O3", value=2.0, operation="multiply", level=None, polygon=corners))

@@ -88,7 +88,7 @@ def replay(imex: Recording) -> Iterator[Replay]:
         yield made
 
 
-APART = pytest.param("apart", marks=pytest.mark.compiles)
+APART = pytest.param("split columns", marks=pytest.mark.compiles)
 """Vertical transport with chemistry: another order of the parts of a step, which no other scheme has."""
 
 
@@ -96,10 +96,12 @@ def schemes(*standard: str, single: bool = True) -> Any:
     """Parametrise a test with schemes of the catalogue, and in the thorough tier with all the others."""
     names = [name for name in (*SCHEMES, *OTHER_SCHEMES) if name not in standard and (single or "single" not in name)]
     others = [pytest.param(name, marks=(pytest.mark.thorough, pytest.mark.compiles)) for name in names]
-    return pytest.mark.parametrize("scheme", [*(APART if name == "apart" else name for name in standard), *others])
+    return pytest.mark.parametrize(
+        "scheme", [*(APART if name == "split columns" else name for name in standard), *others]
+    )
 
 
-@schemes(*SCHEMES, "apart")
+@schemes(*SCHEMES, "split columns")
 def test_dot_products(runs: Runs, scheme: str) -> None:
     """In double precision to 1e-13; in single to 1e-5, found 7e-7 at most. Each kind of input has an effect."""
     run = runs(scheme)
@@ -115,7 +117,7 @@ def test_dot_products(runs: Runs, scheme: str) -> None:
 
 @schemes("imex", "ros3", "concurrent")
 def test_remainders_are_of_second_order(runs: Runs, scheme: str) -> None:
-    """In single precision for rates alone: round-off hides what other changes leave."""
+    """In single precision for rates only: round-off hides the remaining change of other inputs."""
     run = runs(scheme)
     kinds, sizes = ({RATES}, TAYLOR_SIZES) if "single" in scheme else (kinds_of(run), REMAINDERS)
     with closing(replay_of(run)) as replay:
@@ -208,7 +210,7 @@ def test_a_wrong_share_of_an_instant_of_the_boundary(tmp_path: Path, monkeypatch
     assert wrong_kinds(run) == {FACES}
 
 
-# Discovery: what the product has, the laws have.
+# Discovery: the laws cover everything that the package offers.
 
 
 def test_schemes_have_a_law() -> None:
@@ -375,7 +377,7 @@ def test_dot_products_of_clipped_sums(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_dot_products_of_clipped_chemistry(tmp_path: Path) -> None:
-    """With loose tolerances concentrations come out negative, and are set to zero."""
+    """Loose tolerances give negative concentrations, which are set to zero."""
     loose = {"integrator": "strang", "relative_tolerance": 0.9, "absolute_tolerance": "1e13 molecules/cm3"}
     case = small_case(tmp_path, chemistry=loose, time=TIME, initial={"values": {"RO2": "500 ppb", "NO": "300 ppb"}})
     with airshed.Simulation(case) as simulation:

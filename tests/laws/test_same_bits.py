@@ -41,7 +41,7 @@ SEED = 82
 ROWS = covering_rows(FACTORS, DECIDING, normal, cost_of, SEED)
 ROWS += [
     PLAIN | {"model": model, "ranks": ranks, "restart": "same ranks"}
-    for model, ranks in (("apart", GROUPS), ("apart", "3: [3, 1]"), ("concurrent", GROUPS))
+    for model, ranks in (("split columns", GROUPS), ("split columns", "3: [3, 1]"), ("concurrent", GROUPS))
 ]
 ROWS += [
     normal(PLAIN | {"model": UPDATES} | some)
@@ -100,7 +100,7 @@ def answers(cases, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(cases, tmp_path_factory, request):
-    """Return what gives the digests of a run; one that needs one rank alone is made in this process."""
+    """Return a function that returns the digests of a run; a run on one rank is made in this process."""
     folder = tmp_path_factory.mktemp("alone")
 
     def of(number):

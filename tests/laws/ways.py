@@ -1,4 +1,4 @@
-"""Ways of running a case, each of which gives the same bits, and digests of all that a run leaves."""
+"""Ways of running a case, which all give the same bits, and digests of all outputs of a run."""
 
 import copy
 import hashlib
@@ -46,7 +46,7 @@ PLAIN = {name: levels[0] for name, levels in FACTORS.items()}
 
 INTEGRATORS = ("imex", "strang")
 SCHEMES = {
-    "apart": ["transport.vertical=with chemistry"],
+    "split columns": ["transport.vertical=with chemistry"],
     "concurrent": ["transport.vertical=with chemistry", "chemistry.integrator=concurrent"],
 }
 """Further settings of Strang splitting, by which groups of ranks can share out the work."""
@@ -170,7 +170,7 @@ def settings_of_ranks(row: Row, size: int) -> list[str]:
     if row["ranks"] == GROUPS:
         return ["parallel.groups.transport=1", "parallel.groups.chemistry=1"]
     server = row["observer"] in SERVED
-    # Columns move to other ranks in each step; not under the server, which asks the first rank alone how many do.
+    # Columns move to other ranks in each step; not under the server, which reads their number on the first rank only.
     settings = [] if row["model"] in ("imex", MEANS) else [f"parallel.balance={str(not server).lower()}"]
     if size > 1:
         other = row["restart"] == "other ranks" and (server or size != size_of(row))

@@ -26,7 +26,7 @@ def fields(layers: int) -> CellFields:
 
 
 class Infiltration(Process, section="infiltration", order=10):
-    """Rain enters the first layer; roots take water from all, at most what there is."""
+    """Rain enters the first layer; roots take water from all layers, at most their content."""
 
     fallen = weather("rain", "mm")
     wanted = weather("uptake", "mm")
@@ -43,7 +43,7 @@ class Infiltration(Process, section="infiltration", order=10):
 
 
 class Drainage(Process, section="drainage", order=20):
-    """What a layer does not hold flows into the next one."""
+    """Excess water of a layer flows into the next one."""
 
     drained = flux("mm", "Water that leaves the last layer")
 

@@ -50,6 +50,6 @@ def test_what_leaves_is_what_enters_and_the_loss_of_air(seed: int) -> None:
     upward = upward_air_flux(east, north, change)
     air = np.full(change.shape, 2.0)
     out = 2.0 * outflow_rate(east, north, upward, air)
-    # turned around, what left now enters; nothing passes the ground
+    # with reversed winds the outflow becomes inflow; nothing passes the ground
     into = 2.0 * outflow_rate(-east, -north, -upward, air)
     np.testing.assert_allclose(into - out, change, atol=1e-12)

@@ -1,4 +1,4 @@
-"""What a class declares becomes settings, operators and fields; what it cannot have is refused in a line."""
+"""Declarations of a class become settings, operators and fields; invalid ones are refused in one line."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +36,7 @@ LEVELS, ROWS, COLUMNS = 3, 2, 4
 
 
 class Washout(Process, section="washout"):
-    """What rain takes out of the air."""
+    """Scavenging by rain."""
 
     coefficients = per_species("1/s", "Loss of species to rain of 1 mm/h.", settable=True)
     rain = weather("precipitation", "kg m-2 s-1")
@@ -244,8 +244,8 @@ def test_a_line_that_is_no_reaction_is_refused(line: str, message: str) -> None:
 
 
 def test_tables_that_no_function_shares_have_species_of_their_own() -> None:
-    class Both(Process, section="both"):
-        """Two things."""
+    class TwoLosses(Process, section="both"):
+        """A process with two losses."""
 
         slow = per_species("1/s", "One.")
         fast = per_species("1/s", "Other.")
@@ -259,10 +259,10 @@ def test_tables_that_no_function_shares_have_species_of_their_own() -> None:
         def other(fast, factors):
             return fast * factors
 
-    one, other = made(Both, slow={"O3": "1e-5 1/s"}, fast={"SO2": "1e-5 1/s"}, factors={"HNO3": 2.0}).operators
+    one, other = made(TwoLosses, slow={"O3": "1e-5 1/s"}, fast={"SO2": "1e-5 1/s"}, factors={"HNO3": 2.0}).operators
     assert (one.species, other.species) == ((0,), (1, 2))
-    assert other.numbers["both_factors"] == (2.0, 1.0)
-    assert other.numbers["both_fast"] == (0.0, 1e-5)
+    assert other.numbers["two_losses_factors"] == (2.0, 1.0)
+    assert other.numbers["two_losses_fast"] == (0.0, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -342,13 +342,13 @@ def test_a_section_is_a_name() -> None:
 
 @dataclass(frozen=True)
 class Soils:
-    """Something that a model provides."""
+    """An object that a model provides."""
 
     name: str
 
 
 class Roots(Process, section="roots"):
-    """Needs soils; knows what to do without rocks."""
+    """A process that needs soils; rocks are optional."""
 
     soils = need(Soils)
     rocks = need(int, optional=True)

@@ -1,4 +1,4 @@
-"""Processes of kind `update` become one step of cells; the code is its twin, and its derivatives are those of it."""
+"""Processes of kind `update` become one step of cells; the code equals its reference, and its derivatives are exact."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from airshed.process.points import CellFields, Points
 CELLS = 9001
 FIELDS = CellFields(
     tuple(FieldSpec(name, ("point",), unit, name) for name, unit in (("water", "mm"), ("biomass", "g m-2"))),
-    (FieldSpec("capacity", ("point",), "mm", "What it holds"),),
+    (FieldSpec("capacity", ("point",), "mm", "Field capacity"),),
     (FieldSpec("rain", ("point",), "mm", "Rain of the day"),),
 )
 
@@ -54,7 +54,7 @@ class Drainage(Process, section="drainage", order=20):
     """Drainage."""
 
     share = number(0.3, "Share that drains.", settable=True)
-    least = quantity("2 cm", "mm", "What stays.")
+    least = quantity("2 cm", "mm", "Minimum water.")
     drained = flux("mm", "Water that drains.")
 
     @update("water", "drained")
@@ -193,7 +193,7 @@ WRONG = [
     (of("made", acts=lambda water: water, again=update("made")(lambda water: water), **MADE),
      "made is a flux, but two updates compute it"),
     (of("water", acts=lambda water: water, f=number(1.0, "F.", settable=True)), "f is settable, but no function"),
-    (of("water", acts=lambda water: water, kept=state("mm", "Kept.")), "kept is a state, but no update"),
+    (of("water", acts=lambda water: water, depth=state("mm", "Depth.")), "depth is a state, but no update"),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The simulator accepts what is a time step, and refuses each planted error and each mutation of a valid program."""
+"""The simulator accepts time steps, and refuses each planted error and each mutation of a valid program."""
 
 import re
 import weakref
@@ -103,10 +103,10 @@ PLANTED = {
     "order of Lie splitting": (step(*LIE, order=2), "is of order 1, not 2: the term .* claim the lower order"),
     "order of concurrent phases": (step(*CONCURRENT, order=2), "is of order 1, not 2"),
     "order of Strang splitting": (step(*STRANG, order=3), "stage 2 .* order 2 in a program of order 3"),
-    "history beside a splitting": (
+    "history in a splitting": (
         step(cells(0, HALF), move(0, 1, weights="two-step"), cells(HALF, 1)), "stage 2 .* history, but stage 1"
     ),
-    "history beside particles": (
+    "history with particles": (
         step(IMEX, cells(0, 1, name="particles")), r"stage 1 .* history, but stage 2.* \(changes_history\)"
     ),
     "an operator in place of a kernel": (step(Stage("transport")), "a kernel is a tuple of operators"),
@@ -231,7 +231,7 @@ class Counter:
         self.copies, self.most = weakref.WeakSet(), 0
 
     def copy(self):
-        copy = Stored()
+        copy = StoredVector()
         self.copies.add(copy)
         self.most = max(self.most, len(self.copies))
         return copy
@@ -246,7 +246,7 @@ class Counter:
         pass
 
 
-class Stored:
+class StoredVector:
     """A copy of the working state."""
 
 

@@ -148,13 +148,13 @@ def test_values_are_stored_no_longer_than_they_are_read() -> None:
     """In a program of stages in place nothing is copied; of two branches the start and the end of the first are."""
     copies: dict[str, int] = {}
 
-    class Counting(Vector):
+    class CountingVector(Vector):
         def copy(self) -> Array:
             copies[name] += 1
             return super().copy()
 
     for name, program in PROGRAMS.items():
         copies[name] = 0
-        values = Counting(np.ones(SIZE))
+        values = CountingVector(np.ones(SIZE))
         walk_forwards(program, {stage.key: Matrix(values) for stage in program.stages}, values, matrices(program))
     assert (copies["lie"], copies["strang"], copies["symmetric"]) == (0, 0, 3)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def advance(now, t, step, transport, column):
-    """One step of c' = T(c, t) + C(t) c as the stepper does it, the column term solved for."""
+    """Return a step of c' = T(c, t) + C(t) c with the arithmetic of the stepper, solved for the column term."""
     older, slope, start = now, 0.0, t
     for w, end in zip(one_step_weights(step), (t + GAMMA * step, t + step), strict=True):
         here = transport(now, start)
@@ -32,7 +32,7 @@ def test_what_does_not_change_stays_and_weights_scale_with_the_step(step):
         assert w.c0 + w.c1 == pytest.approx(1.0, abs=1e-15)
         assert (w.t0, w.t1, w.g) == pytest.approx((step * one.t0, step * one.t1, step * one.g))
     first, second = one_step_weights(1.0)
-    # both terms act for the whole step: what the first stage has done counts c0 times in the second
+    # both terms act for the whole step: the first stage counts c0 times in the second
     assert second.c0 * first.t0 + second.t0 + second.t1 == pytest.approx(1.0)
     assert second.c0 * first.g + second.g == pytest.approx(1.0)
 

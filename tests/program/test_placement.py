@@ -72,7 +72,7 @@ class Operators:
 
 
 def result(program):
-    """What a program makes of a state, all its placements on one process; operators are named by their order."""
+    """Return the result of a program for a state, all its placements on one process; operators are named by order."""
     values = {name: Symbols("start" if name == program.home else "nothing") for name in placements(program)}
     runner = Operators(values)
     count = iter(range(len(program.stages)))
@@ -85,12 +85,12 @@ def runs_alone(program, name):
     """The numbers of the stages that a process of one placement runs."""
     log = []
 
-    class Alone:
+    class SinglePlacement:
         def run(self, number, stage, given):
             log.append(number)
 
     values = {name: Symbols("start")}
-    walk_forwards(program, {stage.key: Alone() for stage in program.stages}, values, program.stages)
+    walk_forwards(program, {stage.key: SinglePlacement() for stage in program.stages}, values, program.stages)
     return log
 
 
@@ -179,7 +179,7 @@ def test_placement_changes_no_result(drawn):
 
 
 def test_a_redistribution_that_is_missing_is_seen():
-    """The control: a process computes with what has arrived."""
+    """Negative control: a process computes with the received data."""
     first, *rest = on_groups(STRANG).stages
     assert result(replace(STRANG, stages=(first, *rest[:2], rest[3]))) != result(STRANG)
     with pytest.raises(KeyError, match="q"):

@@ -31,7 +31,7 @@ def test_what_does_not_change_keeps_its_bits(step: float, ratio: float) -> None:
 
 
 def defect(degree: int, step: float, previous: float, *, implicit: bool) -> float:
-    """How far the formula misses c = t^degree at the end of a step, c' taken as transport or as a column term."""
+    """Return the error of the formula for c = t^degree after a step, with c' as transport or as a column term."""
     w = two_step_weights(step, previous)
     before, now, after = 0.3 - previous, 0.3, 0.3 + step
 
@@ -66,7 +66,7 @@ def test_weights_scale_with_the_step(ratio: float) -> None:
     one, ten = two_step_weights(1.0, 1.0 / ratio), two_step_weights(10.0, 10.0 / ratio)
     assert (ten.t0, ten.t1, ten.g) == pytest.approx((10.0 * one.t0, 10.0 * one.t1, 10.0 * one.g))
     assert (ten.c0, ten.c1) == pytest.approx((one.c0, one.c1))
-    # transport, extrapolated to the end of the step, weighs as much as what is implicit
+    # transport, extrapolated to the end of the step, has the weight of the implicit terms
     assert one.t0 + one.t1 == pytest.approx(one.g)
 
 
@@ -89,7 +89,7 @@ def test_the_observed_order_is_two(implicit: bool) -> None:
 
 
 def emitted(lengths, rates, *, jumps=True):
-    """What is in the air at the ends of steps with rates of their own, from two equal ones without emission."""
+    """Return the content of the air at the ends of steps with their own emission rates, after two without emission."""
     before = now = 0.0
     previous, old, found = lengths[0], 0.0, []
     for step, rate in zip(lengths, rates, strict=True):

@@ -1,7 +1,7 @@
-"""Hands what Python is to do to the server of `server.py`, and ends as that program ends.
+"""Passes the arguments of Python to the server of `server.py`, and ends as the program there ends.
 
-Programs that are to load a module of their own at the start (PYTHONPATH), or as little as can be (-I), start as ever,
-and so do ranks of OpenMPI, whose mpiexec must know the process.
+Programs with their own modules (PYTHONPATH), or without site packages (-I), start as usual. So do ranks of OpenMPI,
+whose mpiexec must have started the process.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""A Python that has loaded Airshed, and forks into each program that a test asks for: nothing is loaded again.
+"""A Python process that has loaded Airshed, and forks into each requested program: nothing is loaded again.
 
     server.py SOCKET TOTAL
 
-A client connects to SOCKET and hands over its arguments, environment, folder and open files; it hears the process id of
-its program, then how that ended. A client that is gone takes its program with it. TOTAL holds what programs computed
+A client connects to SOCKET and sends its arguments, environment, folder and open files. It receives the process id of
+its program, then its exit status. If the client ends, so does its program. TOTAL is the processor time of all programs
 [s], as one double. The server ends with its standard input.
 """
 
@@ -29,21 +29,21 @@ from typing import Any
 import airshed
 
 LEFT_AWAY = ("airshed.__main__", "airshed.bmi", "airshed.inverse.jax", "airshed.inverse.torch", "benchmarks.started")
-"""What a user may lack, and what runs when it is imported."""
+"""Optional packages, and modules that run at import."""
 
 
 def load() -> None:
-    """Import all of Airshed, but for MPI: it knows its rank from the environment when it is loaded."""
+    """Import all of Airshed, except MPI: it reads its rank from the environment at import."""
     for module in pkgutil.walk_packages(airshed.__path__, "airshed."):
         if not module.name.startswith(LEFT_AWAY) and ".worker" not in module.name:
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
     for case in ("tracer-rotation", "queensland"):
-        airshed.load_case(case)  # which imports and caches what loading a case takes, such as the table of units
+        airshed.load_case(case)  # which imports and caches the inputs of a case, such as the table of units
     assert "mpi4py.MPI" not in sys.modules
     assert len(os.listdir("/proc/self/task")) == 1, "a process with threads cannot fork safely"
     gc.collect()
-    gc.freeze()  # children do not write to what they share
+    gc.freeze()  # children do not write to shared objects
 
 
 class Programs:
@@ -57,7 +57,7 @@ class Programs:
         self._selector.register(0, selectors.EVENT_READ, None)
 
     def serve(self) -> dict[str, Any] | None:
-        """Start and end programs. Returns in each program, with what it is; None in the server, at its end."""
+        """Start and end programs. Returns in each program with its description, and None in the server at its end."""
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj == 0:
@@ -97,7 +97,7 @@ class Programs:
 
     def _end(self, key: selectors.SelectorKey) -> None:
         program, client, watch = key.data
-        if key.fileobj is client:  # it says nothing, so it is gone
+        if key.fileobj is client:  # it was closed
             os.kill(program, signal.SIGKILL)
         _, status, used = os.wait4(program, 0)
         self._seconds += used.ru_utime + used.ru_stime
@@ -111,7 +111,7 @@ class Programs:
 
 
 def become(asked: dict[str, Any]) -> None:
-    """Run what Python's command line says, as a process that was just started."""
+    """Run a Python command line, as a process that was just started."""
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
@@ -167,10 +167,10 @@ def ended(asked: dict[str, Any]) -> int:
 
 
 def end(code: int) -> None:
-    """End as Python does, but do not take all modules apart: this takes longer than the rest of a short program."""
+    """End as Python does, but do not dismantle all modules: this takes longer than the rest of a short program."""
     if "mpi4py.MPI" in sys.modules:
         gc.freeze()
-        sys.exit(code)  # what MPI does at the end of Python decides how other ranks end
+        sys.exit(code)  # MPI decides at the end of Python how other ranks end
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -180,7 +180,7 @@ def end(code: int) -> None:
 
 
 def main() -> None:
-    """Load, listen, and become what is asked for."""
+    """Load, listen, and become the requested program."""
     place, total = Path(sys.argv[1]), Path(sys.argv[2])
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(place))

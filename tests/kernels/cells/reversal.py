@@ -1,4 +1,4 @@
-"""Cells at random, the steps that a solver accepts in them, and dot products of its adjoint with its twin."""
+"""Random cells, the accepted steps of a solver in them, and dot products of its adjoint with the reference."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,16 +28,16 @@ Chemistry = Callable[..., CellKernel]
 
 EXACT = 1e-12
 SINGLE = 1e-4
-"""In single precision: along states that differ from the twin's by what its digits leave of them."""
+"""In single precision the states differ from those of the reference by round-off."""
 
 TINY = 1e-30
-"""The imaginary part of a complex step: its square is nothing beside one."""
+"""The imaginary part of a complex step: its square is negligible."""
 LENGTH = 600.0
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Cells at random and what is done to them.
+    """Random cells and their sources.
 
     values   inputs of the kernel as functions of time;  emission, loss  (source, cell) likewise
     """
@@ -61,7 +61,7 @@ class Trial:
         return self.y.shape[1]
 
     def cell(self, number: int) -> Cell:
-        """Return the twin of one cell."""
+        """Return the reference implementation of one cell."""
         network = self.kernel.network
 
         def spread(numbers: tuple[int, ...], values: Array) -> Array:
@@ -114,7 +114,7 @@ def trial(kernel: CellKernel, tableau: Tableau, cells: int, seed: int = 0, *, mo
 
 
 def inputs_of(each: Trial, *, gains: bool) -> Array:
-    """Return inputs of the cells, and behind them those that a factor on emission and loss scales: the same."""
+    """Return inputs of the cells, followed by the same emissions and losses as derivatives by a factor."""
     own = lambda t: [*each.emission(t), *each.loss(t)]  # noqa: E731
     return series(
         each.kernel, each.values, 0.0, LENGTH, degree=each.degree, cells=each.cells,
@@ -141,7 +141,7 @@ def recorded(each: Trial, most: int, first: float = 0.0) -> tuple[AcceptedSteps,
 
 
 def taken(each: Trial, record: AcceptedSteps, number: int, change: dict[str, Array]) -> Array:
-    """Return the state (species,) of one cell after its recorded steps by the twin, inputs changed by complex parts."""
+    """Return the state (species,) of one cell after its recorded steps by the reference, with complex inputs."""
     own = {name: 1j * TINY * values[..., number] for name, values in change.items()}
     twin = each.cell(number)
     emission, loss, network = twin.emission, twin.loss, each.kernel.network
@@ -160,7 +160,7 @@ def taken(each: Trial, record: AcceptedSteps, number: int, change: dict[str, Arr
 
 
 def adjoints(each: Trial, record: AcceptedSteps, weights: Array, reverser: CellReverser) -> dict[str, Array]:
-    """Return what the compiled adjoint makes of weights (species, cell), by the input."""
+    """Return the compiled adjoint of weights (species, cell), by input."""
     adjoint = pack_cells(weights, each.kernel.shape.width)
     found = reverser.reverse(adjoint, inputs_of(each, gains=True), record, 0.0, LENGTH)
     y, rates, sources = (unpack_cells(part, each.cells) for part in (found.adjoint, found.rates, found.sources))

@@ -1,4 +1,4 @@
-"""Many cells at once: each as if it were alone, wherever it lies; and what happens to one that cannot be solved."""
+"""Many cells together: each has the result of a single cell, in any layout; a cell that fails is reported."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -73,7 +73,7 @@ def test_a_cell_knows_nothing_of_its_neighbours(chemistry: Chemistry, precision:
 
 @pytest.mark.compiles
 def test_what_runs_out_has_no_sign_whoever_stands_beside(chemistry: Chemistry) -> None:
-    """A step may arrive at -0.0; whether the neighbours are rejected or clipped must not tell in the bits."""
+    """A step may give -0.0; rejected or clipped neighbours must not change the bits."""
     kernel = chemistry("chapman", "single")
     random, (_, values) = np.random.default_rng(1), states(kernel.network, 512)
     y = 10.0 ** random.uniform(-44.0, 11.0, (len(kernel.network.species), 512))
@@ -257,7 +257,7 @@ def test_steps_are_no_longer_than_asked(chemistry: Chemistry) -> None:
     kernel = chemistry("tracer")
     solver = CellSolver(kernel, RODAS3, longest=7.0)
     found = integrate_cells(solver, np.ones((2, 1)), stack_inputs(kernel, noon(kernel.network), (), 1), 0.0, LENGTH)
-    assert found.accepted[0] == 43  # 42 of 7 s and what is left; the last two share
+    assert found.accepted[0] == 43  # 42 of 7 s and the rest; the last two are equal
     assert found.step[0] <= 6.0 * 7.0
 
 
@@ -289,7 +289,7 @@ def test_a_cell_that_takes_too_many_steps_says_how_far_it_came(chemistry: Chemis
     assert failed.any()
     np.testing.assert_array_equal(found.reached < LENGTH, failed)
     np.testing.assert_array_equal(found.y[:, ~failed], whole.y[:, ~failed])
-    # what has been reached is a solution up to there: going on from it ends near the whole one
+    # the result at the time reached is a solution: continuing from it ends near the whole one
     cell = int(np.flatnonzero(failed)[0])
     rest = integrate_cells(
         replace(solver, most_steps=10_000), found.y[:, [cell]],
@@ -355,7 +355,7 @@ def test_arrays_that_the_compiled_code_would_take_wrongly_are_refused(chemistry:
 
 
 def advance_at(kernel: CellKernel, place: CellLayout, *, extra: int | None = None, short: str = "") -> None:
-    """Advance six packs of two species, or of one and one beside the state."""
+    """Advance six packs of two species, or of one species and one extra."""
     width, packs = kernel.shape.width, 6
     inputs = stack_inputs(kernel, noon(kernel.network), (), packs * width)
     arrays = {name: aligned_zeros((packs, 2, width), np.float64) for name in ("y", "result", "clipped")}

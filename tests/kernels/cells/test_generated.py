@@ -63,7 +63,7 @@ def evaluate(kernel: CellKernel, values: dict[str, Array], y: Array) -> tuple[Ar
 
 
 def turnover(network: ReactionNetwork, k: Array, y: Array) -> Array:
-    """Return production plus loss: what dy/dt is a difference of."""
+    """Return production plus loss: dy/dt is their difference."""
     total = np.zeros_like(y)
     for number, net in enumerate(network.net_stoichiometry):
         speed = np.abs(k[number] * np.prod(y[list(network.reactant_indices[number])], axis=0))
@@ -73,7 +73,7 @@ def turnover(network: ReactionNetwork, k: Array, y: Array) -> Array:
 
 
 def slopes(network: ReactionNetwork, k: Array, y: Array) -> tuple[Array, Array]:
-    """Return the Jacobian (species, species, cell), and the sum of the magnitudes of what it is made of."""
+    """Return the Jacobian (species, species, cell), and the sum of the magnitudes of its terms."""
     signed, parts = np.zeros((2, len(y), *y.shape))
     for number, net in enumerate(network.net_stoichiometry):
         reactants = network.reactant_indices[number]
@@ -86,7 +86,7 @@ def slopes(network: ReactionNetwork, k: Array, y: Array) -> tuple[Array, Array]:
 
 
 def misfits(kernel: CellKernel, network: ReactionNetwork, cells: int, seed: int = 0) -> tuple[float, float, float]:
-    """Return how far k, dy/dt and Jacobian of the compiled code are from those of a network, each beside its parts."""
+    """Return the errors of k, dy/dt and Jacobian of the compiled code, each relative to its terms."""
     values, y = air(network, cells, seed), state(network, cells, seed)
     k, f, jacobian = evaluate(kernel, values, y)
     plain = rates(network, values)
@@ -144,7 +144,7 @@ def test_a_coefficient_that_is_off_by_a_millionth_shows(chemistry: Chemistry) ->
 
 @pytest.mark.parametrize("name", ["toy", "emep"])
 def test_the_plain_jacobian_is_the_slope_of_f(name: str) -> None:
-    """Central differences of a polynomial of degree three at most, with a step that is large beside round-off."""
+    """Central differences of a polynomial of degree three at most, with a step far above round-off."""
     network = network_of(name)
     values = {name: np.array([value]) for name, value in noon(network).items()}
     cell, y = Cell.still(network, noon(network)), state(network, 1, seed=3)[:, 0] + 1e4

@@ -1,4 +1,4 @@
-"""Concentrations that steps leave below zero: no cell gets stuck, and what a mechanism overdraws ends at zero."""
+"""Negative concentrations after steps: no cell stalls, and an overdrawn species ends at zero."""
 
 from pathlib import Path
 

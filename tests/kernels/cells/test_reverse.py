@@ -1,4 +1,4 @@
-"""Accepted steps in reverse are the exact adjoint of the solver: dot products with the complex step of its NumPy twin.
+"""Reversed steps are the exact adjoint of the solver: dot products with the complex step of the NumPy reference.
 
     <w, dF/dx d> = <(dF/dx)' w, d>
 
@@ -32,7 +32,7 @@ SHIPPED = sorted(path.stem for path in (Path(__file__).parents[3] / "mechanisms"
 
 @pytest.mark.parametrize("tableau", METHODS.values(), ids=METHODS)
 def test_dot_products(chemistry: Chemistry, tableau: Tableau) -> None:
-    """One cell in air that stays, and more in moving air than fill a pack, each with its own steps."""
+    """A cell in constant air, and more cells in varying air than fill a pack, each with its own steps."""
     for seed, cells in enumerate((1, 9)):
         assert worst(trial(chemistry("toy"), tableau, cells, seed, moving=cells > 1), 5, seed=seed) < EXACT
 
@@ -110,7 +110,7 @@ def test_a_cell_does_not_depend_on_its_neighbours(chemistry: Chemistry) -> None:
 
 @pytest.mark.parametrize("tableau", METHODS.values(), ids=METHODS)
 def test_taylor_remainders_are_of_second_order(chemistry: Chemistry, tableau: Tableau) -> None:
-    """|F(x + e d) - F(x) - e dF/dx d| for e = 1e-2, 1e-3, of the twin's steps of fixed length."""
+    """|F(x + e d) - F(x) - e dF/dx d| for e = 1e-2, 1e-3, of steps of the reference with fixed lengths."""
     each, random = trial(chemistry("toy"), tableau, 1, 7), np.random.default_rng(7)
     record, end = recorded(each, 8)
     weights = random.normal(size=end.shape) / (end + each.tolerances.absolute)

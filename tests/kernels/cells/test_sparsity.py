@@ -22,7 +22,7 @@ def patterns(draw: st.DrawFn, largest: int = 9) -> Pattern:
 
 
 def dense(pattern: Pattern, seed: int) -> Array:
-    """Return a matrix with a dominant diagonal that is not zero just where the pattern says."""
+    """Return a matrix with a dominant diagonal and exactly the non-zero entries of a pattern."""
     random, matrix = np.random.default_rng(seed), np.zeros((len(pattern), len(pattern)))
     for row, columns in enumerate(pattern):
         for column in sorted(columns):

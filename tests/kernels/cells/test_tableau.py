@@ -14,7 +14,7 @@ PUBLISHED = {
     "rodas3": ((0.0, 0.0, 1.0, 1.0), (0.5, 1.5, 0.0, 0.0)),
     "rodas4": ((0.0, 0.386, 0.21, 0.63, 1.0, 1.0), (0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0)),
 }
-"""alpha_i and gamma_i of the stages: sums that the sources print beside the coefficients of the transformed form."""
+"""alpha_i and gamma_i of the stages: published sums, with the coefficients of the transformed form."""
 
 
 FREE = {("rodas3", "e", 2), ("rodas3", "e", 3), ("rodas4", "e", 5)}
@@ -22,7 +22,7 @@ FREE = {("rodas3", "e", 2), ("rodas3", "e", 3), ("rodas4", "e", 5)}
 
 
 def coefficients(tableau: Tableau) -> list[tuple[str, int, int]]:
-    """Return where each coefficient stands that the sources print with digits."""
+    """Return the positions of the published coefficients."""
     found = [("gamma", 0, 0)]
     found += [(name, 0, i) for name in ("m", "e") for i in range(tableau.stages)]
     found += [(name, i, j) for name in ("a", "c") for i in range(tableau.stages) for j in range(i)]

@@ -1,4 +1,4 @@
-"""Recorded steps taken once more are those that were accepted; their tangent is that of the solver's NumPy twin."""
+"""Replayed steps equal the accepted ones; their tangent equals that of the NumPy reference."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,7 @@ def still(kernel: Any, tableau: Tableau, cells: int, seed: int = 0) -> Trial:
 def along(
     each: Trial, record: AcceptedSteps, change: Array, of_factors: Array, tangent: Any = None
 ) -> tuple[Array, Array]:
-    """Return what recorded steps arrive at, and its change, (species, cell) each."""
+    """Return the result of recorded steps, and its tangent, (species, cell) each."""
     width, inputs = each.kernel.shape.width, inputs_of(each, gains=False)
     y, moved = pack_cells(each.y, width), pack_cells(change, width)
     tangent = tangent or each.solver.tangent()
@@ -39,7 +39,7 @@ def along(
 
 
 def worst(each: Trial, most: int, first: float = 0.0, tangent: Any = None, exact: float = 1e-11) -> float:
-    """Return the greatest difference of changes from the twin's, over the greatest change of a cell's species.
+    """Return the largest difference of tangents from the reference, over the largest tangent of the species of a cell.
 
     exact  relative error of the states that steps of given lengths arrive at
     """

@@ -1,4 +1,4 @@
-"""The compiled solver takes the steps of its NumPy twin, one by one; and the comparison sees what is changed in one."""
+"""The compiled solver makes the steps of its NumPy reference, one by one; the comparison detects planted changes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -71,7 +71,7 @@ def moving_air(t: Any) -> dict[str, Any]:
 def moving(
     chemistry: Chemistry, tableau: Tableau, most: int, *, forget: bool = False, longest: float = np.inf
 ) -> float:
-    """Compare under forcing that changes, with emission and loss; `forget`: the twin without df/dt."""
+    """Compare under varying forcing, with emission and loss; `forget`: the reference without df/dt."""
     kernel = chemistry("toy")
     network, y = kernel.network, state(kernel.network, 2)
 
@@ -124,8 +124,8 @@ def test_a_forgotten_change_with_time_shows(chemistry: Chemistry) -> None:
     assert moving(chemistry, METHODS["rodas4"], 40, forget=True) > 1e-9
 
 
-class Unchecked(Tableau):
-    """A method that nobody has looked at."""
+class UncheckedTableau(Tableau):
+    """A method without checks of its coefficients."""
 
     def __post_init__(self) -> None:
         pass
@@ -136,7 +136,7 @@ def unchecked(tableau: Tableau, **changes: object) -> Tableau:
     given = {name: getattr(tableau, name) for name in ("name", "order", "gamma", "a", "c", "m", "e")}
     with pytest.raises(KernelError):
         replace(tableau, **changes)  # type: ignore[arg-type]
-    return Unchecked(**{**given, **changes})  # type: ignore[arg-type]
+    return UncheckedTableau(**{**given, **changes})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("tableau", METHODS.values(), ids=METHODS)
