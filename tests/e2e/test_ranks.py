@@ -60,7 +60,7 @@ def run(
 
 def told(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Return the lines of standard error, except the notice that ranks share cores."""
-    return [line for line in done.stderr.splitlines() if "take turns" not in line]
+    return [line for line in done.stderr.splitlines() if "would be faster" not in line]
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def hello(ranks: Communicator) -> None:
     """Print many lines of several words from all ranks simultaneously; each line must stay whole."""
     ranks.barrier()
     for number in range(100):
-        print("rank", ranks.rank, "of", ranks.size, "says", number)
+        print("rank", ranks.rank, "of", ranks.size, "prints", number)
 
 
 def binding(ranks: Communicator) -> None:
