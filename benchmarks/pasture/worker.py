@@ -93,7 +93,7 @@ def _year(case: RunCase, ranks: Communicator, *, keep: bool) -> PastureModel:
 def _batches(model: PastureModel, days: int) -> Iterator[tuple[int, int]]:
     """Yield the first and last day of batches, as a simulation without output makes them."""
     while (first := model.steps) < days:
-        yield first, min(first + model.pace.batch, round(model.next_change() / DAY), days)
+        yield first, min(first + model.batch_limits.batch, round(model.next_change() / DAY), days)
 
 
 def _written(case: RunCase, folder: Path) -> float:

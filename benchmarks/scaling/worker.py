@@ -24,7 +24,7 @@ from airshed.parallel.binding import bind
 from airshed.parallel.communicator import Communicator, MpiRanks, SingleRank, world
 from airshed.parallel.failure import failing_together
 from airshed.runtime.clock import Clock
-from airshed.runtime.using import quick_turns
+from airshed.runtime.locking import quick_turns
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Rank:
         """Step to a time [s], and keep what each step spent in waiting for neighbours and in collective calls."""
         while self.model.seconds < seconds:
             before = self.account()
-            ends = clock.next_steps(seconds, self.model.pace.batch)
+            ends = clock.next_steps(seconds, self.model.batch_limits.batch)
             self.model.step_through(ends)
             after = self.account()
             spent = (after.halo.wall - before.halo.wall, after.sums.wall - before.sums.wall)

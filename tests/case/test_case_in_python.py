@@ -93,7 +93,7 @@ def test_help_is_short(name: str) -> None:
     case = model_kind(name).case
     text = pydoc.render_doc(case, renderer=pydoc.plaintext)
     assert len(text.splitlines()) < 170
-    for noise in ("parse_obj", "model_construct", "model_dump", "__pydantic", "own_before", "moves_planes"):
+    for noise in ("parse_obj", "model_construct", "model_dump", "__pydantic", "insert_before", "moves_planes"):
         assert noise not in text
     assert "load(path" in text
     assert str(inspect.signature(case)) == "(**sections)"
@@ -102,5 +102,5 @@ def test_help_is_short(name: str) -> None:
 def test_a_case_offers_its_sections_and_public_methods() -> None:
     offered = dir(airshed.Case.load(NAME))
     assert {"time", "grid", "load", "patched", "to_toml", "rows"} <= set(offered)
-    assert not {"own_before", "moves_planes", "model_dump", "copy"} & set(offered)
+    assert not {"insert_before", "moves_planes", "model_dump", "copy"} & set(offered)
     assert callable(airshed.Case.model_json_schema)  # hidden names still work

@@ -212,7 +212,7 @@ def test_ctrl_c_before_the_run_began_is_told_by_the_first_rank_alone() -> None:
 
 def test_ctrl_c_once_the_command_has_begun_stops_it() -> None:
     """The negative control: what answers early answers no longer."""
-    assert interrupted_early("airshed.case.places") == (130, "airshed: stopped\n")
+    assert interrupted_early("airshed.case.locations") == (130, "airshed: stopped\n")
 
 
 def test_ctrl_c_while_arguments_are_read_is_told() -> None:

@@ -201,7 +201,7 @@ def one_looks(ranks: Communicator) -> None:
 
     case = Case.from_dict(TRACERS | {"time": TRACERS["time"] | {"step": "60 s"}})
     with Simulation(case, ranks=ranks) as simulation:
-        assert simulation.model.pace.batch > 3
+        assert simulation.model.batch_limits.batch > 3
         seen: list[float] = []
 
         def look(info: StepInfo) -> None:

@@ -50,8 +50,8 @@ def batches(monkeypatch):
             made.append(list(ends))
             through(model, ends)
 
-        pace = AirModel.pace.fget
-        monkeypatch.setattr(AirModel, "pace", property(lambda model: replace(pace(model), batch=most)))
+        pace = AirModel.batch_limits.fget
+        monkeypatch.setattr(AirModel, "batch_limits", property(lambda model: replace(pace(model), batch=most)))
         monkeypatch.setattr(AirModel, "step_through", step_through)
         return made
 
@@ -96,7 +96,7 @@ def test_batches_have_the_steps_and_bits_of_single_steps(tmp_path, batches, inte
 @pytest.mark.parametrize(("integrator", "most"), [("imex", 8), ("strang", 1)])
 def test_the_model_says_how_large_its_batches_are(integrator, most):
     with airshed.Simulation(make(integrator), WINDS) as simulation:
-        assert simulation.model.pace.batch == most
+        assert simulation.model.batch_limits.batch == most
 
 
 @pytest.mark.parametrize("batch", [1, 3, 8])

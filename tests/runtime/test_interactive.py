@@ -50,7 +50,7 @@ def test_only_names_for_users_are_offered(simulation: airshed.Simulation) -> Non
     offered = dir(simulation)
     assert {"run", "step", "set", "fields", "species", "to_dataset", "to_netcdf", "plot", "budget"} <= set(offered)
     assert not [name for name in offered if name.startswith("_")]
-    assert not {"begin", "end", "wall", "values", "has_map", "own_before", "moves_planes"} & set(offered)
+    assert not {"begin", "end", "wall", "values", "has_map", "insert_before", "moves_planes"} & set(offered)
     assert all(hasattr(simulation, name) for name in offered)
 
 

@@ -18,7 +18,7 @@ from airshed.models.air.model import AirModel
 from airshed.parallel.communicator import SingleRank
 from airshed.parallel.domain import Domain
 from airshed.runtime.clock import Clock
-from airshed.runtime.model import Model, Pace, PlainModel, Saved, Snapshot, Timings
+from airshed.runtime.model import BatchLimits, Model, PlainModel, SavedState, Snapshot, Timings
 from airshed.runtime.records import FolderUse, RunRecords
 from airshed.runtime.view import wall_time
 
@@ -36,7 +36,7 @@ CASE: dict[str, Any] = {
 class Pasture(PlainModel):
     """Sheep that become more where there are some; in one pack of four columns."""
 
-    pace = Pace(batch=4)
+    batch_limits = BatchLimits(batch=4)
 
     def __init__(self, whole: Grid) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Pasture(PlainModel):
     def save(self) -> Snapshot:
         return Snapshot({"sheep": self.sheep}, {}, self._moment())
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         self.sheep[...] = saved.part("sheep", self.domain.held)
         self._set_moment(saved)
 
@@ -82,7 +82,7 @@ def graze(folder: Path, until: float, *, resume: bool = False) -> Pasture:
             records.keep()
         while model.seconds < until:
             records.release()
-            model.step_through(clock.next_steps(until, records.steps_free(model.pace.batch)))
+            model.step_through(clock.next_steps(until, records.steps_free(model.batch_limits.batch)))
             records.keep()
         complete = until == case.time.length.value
         if complete:

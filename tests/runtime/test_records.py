@@ -106,8 +106,8 @@ def set_batch(monkeypatch, most):
         batches.append((model.steps, len(ends)))
         through(model, ends)
 
-    pace = AirModel.pace.fget
-    monkeypatch.setattr(AirModel, "pace", property(lambda model: replace(pace(model), batch=most)))
+    pace = AirModel.batch_limits.fget
+    monkeypatch.setattr(AirModel, "batch_limits", property(lambda model: replace(pace(model), batch=most)))
     monkeypatch.setattr(AirModel, "step_through", step_through)
     return batches
 
@@ -119,7 +119,7 @@ def test_a_view_stays_as_it_is_for_as_many_steps_as_the_model_says(integrator, l
             simulation.step()
             view, value = simulation.model.view("TRACER"), simulation.model.value("TRACER").astype(np.float32)
             assert isinstance(view, PackedView)
-            assert simulation.model.pace.lasting == lasting
+            assert simulation.model.batch_limits.lasting == lasting
             for _ in range(lasting):
                 simulation.step()
                 assert np.array_equal(copied(view), value)

@@ -19,8 +19,8 @@ from airshed.io.strategies.choice import missing
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.runtime import registry
-from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
-from airshed.runtime.registry import Built, ModelKind
+from airshed.runtime.model import BatchLimits, PlainModel, SavedState, Snapshot
+from airshed.runtime.registry import BuiltModel, ModelKind
 from airshed.runtime.statistics import TimeStatistics
 
 CHANGE = 1700.0
@@ -38,7 +38,7 @@ class GaugeCase(RunCase):
 class Gauges(PlainModel):
     """Three gauges at two heights: a linear and a quadratic level, and a flow whose values are those of steps."""
 
-    pace = Pace(batch=4)
+    batch_limits = BatchLimits(batch=4)
     longest = 500.0
 
     def __init__(self, case: GaugeCase, ranks: Communicator) -> None:
@@ -75,14 +75,14 @@ class Gauges(PlainModel):
     def save(self) -> Snapshot:
         return Snapshot({}, {"offset": self.offset, "flow": self.flow}, self._moment())
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         self.offset, self.flow = np.array(saved.whole["offset"]), np.array(saved.whole["flow"])
         self._set_moment(saved)
 
 
-def build(case: GaugeCase, ranks: Communicator, check: Any) -> Built:
+def build(case: GaugeCase, ranks: Communicator, check: Any) -> BuiltModel:
     check(ranks)
-    return Built(Gauges(case, ranks))
+    return BuiltModel(Gauges(case, ranks))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,9 +14,9 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from airshed.case import sections
 from airshed.case.display import CaseType, case_facts, case_html, case_text
+from airshed.case.locations import case_file, locator
 from airshed.case.messages import dotted, explain
 from airshed.case.patch import Changes, patch_document, with_sections
-from airshed.case.places import case_file, locator
 from airshed.case.toml import KeyPath, flatten, key_lines, read_toml, write_toml, write_value
 from airshed.case.values import MOST_RECORDS
 from airshed.core.errors import CaseError
@@ -37,7 +37,7 @@ class RunCase(Section, metaclass=CaseType):
     when their settings are.
     """
 
-    own_before = "time"
+    insert_before = "time"
     fixed_settings: ClassVar[tuple[str, ...]] = (
         "title", "description", "model", "time.start", "time.length", "output", "restart", "run",
     )  # fmt: skip

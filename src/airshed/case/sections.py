@@ -32,7 +32,7 @@ class TimeSection(Section):
 class OutputSection(Section):
     """One file of results."""
 
-    own_before = "strategy"
+    insert_before = "strategy"
 
     name: FileName = setting("output", "Name of the file, without `.nc`.")
     fields: Annotated[tuple[Text, ...] | Literal["all"], KeywordUnion(("all",), Fields)] = setting(

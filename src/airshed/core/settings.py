@@ -28,19 +28,19 @@ Switch = Annotated[bool, Strict()]
 class Section(BaseModel):
     """Section of a case file: immutable, with unknown keys refused.
 
-    own_before  the setting in front of which a subclass inserts its settings; without it they follow all others
+    insert_before  the setting in front of which a subclass inserts its settings; without it they follow all others
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
-    own_before: ClassVar[str] = ""
+    insert_before: ClassVar[str] = ""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Insert the settings of the subclass at their place."""
         fields, general = cls.__pydantic_fields__, cls.__mro__[1]
-        if issubclass(general, Section) and general.own_before in fields:
+        if issubclass(general, Section) and general.insert_before in fields:
             names, own = list(general.model_fields), [name for name in get_annotations(cls) if name in fields]
-            at = names.index(general.own_before)
+            at = names.index(general.insert_before)
             order = dict.fromkeys([*(name for name in names[:at] if name not in own), *own, *names[at:]])
             cls.__pydantic_fields__ = {name: fields[name] for name in order}
 

@@ -28,7 +28,7 @@ from airshed.kernels.step.arguments import FieldAdjoint, InputAdjoints, Pair, St
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.records import FormulaStep, StepRecord
 from airshed.process.settable import field_derivatives
-from airshed.runtime.using import quick_turns
+from airshed.runtime.locking import quick_turns
 
 
 @dataclass(frozen=True)

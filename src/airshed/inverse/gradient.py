@@ -24,8 +24,8 @@ from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.parallel.failure import raising_together
 from airshed.runtime.clock import Clock, due_in
+from airshed.runtime.locking import quick_turns
 from airshed.runtime.simulation import Simulation
-from airshed.runtime.using import quick_turns
 
 
 class Watcher:

@@ -14,9 +14,9 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.failure import raising_together
 from airshed.runtime.changes import Effect, check_same_state, check_settable, settable_field
 from airshed.runtime.clock import Clock, ProvisionalStep, due_in
-from airshed.runtime.model import CASE_HASH, Saved, Snapshot
+from airshed.runtime.locking import by_one_thread, closed_on_error, free_unreferenced
+from airshed.runtime.model import CASE_HASH, SavedState, Snapshot
 from airshed.runtime.records import PLANNED
-from airshed.runtime.using import by_one_thread, closed_on_error, free_unreferenced
 from airshed.runtime.view import SimulationView
 
 _LOGGER: Final = logging.getLogger("airshed")
@@ -82,7 +82,7 @@ class BranchableSimulation(SimulationView):
             return replace(saved, metadata={**saved.metadata, **of_run})
 
     @by_one_thread
-    def restore(self, saved: Saved, case: RunCase | None = None) -> None:
+    def restore(self, saved: SavedState, case: RunCase | None = None) -> None:
         """Replace the state by a snapshot, at an earlier or a later time, also after an error in a step.
 
         Parameters
@@ -118,7 +118,7 @@ class BranchableSimulation(SimulationView):
             self._clock = Clock(self._model, due_in(self.case), self.end, planned)
             self._in_step = False
 
-    def branch(self, saved: Saved | None = None, case: RunCase | None = None) -> Self:
+    def branch(self, saved: SavedState | None = None, case: RunCase | None = None) -> Self:
         """Return another simulation in memory that continues from a snapshot.
 
         Parameters

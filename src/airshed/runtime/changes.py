@@ -13,7 +13,7 @@ import numpy as np
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldView
 from airshed.parallel.communicator import Communicator
-from airshed.runtime.model import BESIDE, Model
+from airshed.runtime.model import OPTIONAL_PREFIX, Model, Snapshot
 
 Effect = Literal["in place", "rebuild", "fixed"]
 """What a change does: the model takes the number; a new model takes over the state; it cannot be while a model runs."""
@@ -108,14 +108,16 @@ def _fingerprint(value: object) -> str:
 
 
 def check_same_state(one: Model, other: Model) -> None:
-    """Raise CaseError where the states of two models consist of other arrays.
+    """Raise CaseError where the states of two models consist of different arrays.
 
-    Of arrays that are whole the names alone count: some grow as a run goes on. Those beside the state do not count.
+    Of whole arrays only the names are compared, as some grow during a run. Optional arrays are ignored.
     """
-    parts = [
-        {(name, array.shape, array.dtype.str) for name, array in each.tiled.items() if not name.startswith(BESIDE)}
-        | {(name,) for name in each.whole}
-        for each in (one.save(), other.save())
-    ]
-    if differ := sorted(parts[0] ^ parts[1], key=str):
-        raise CaseError(f"the other case has another state ({differ[0][0]}); begin a simulation of its own")
+    arrays = [_required_arrays(each.save()) for each in (one, other)]
+    if differences := sorted(arrays[0] ^ arrays[1], key=str):
+        raise CaseError(f"the other case has another state ({differences[0][0]}); start a separate simulation for it")
+
+
+def _required_arrays(saved: Snapshot) -> set[tuple[Any, ...]]:
+    """Return the name, shape and type of each tiled array, and the name of each whole array."""
+    tiled = {name: each for name, each in saved.tiled.items() if not name.startswith(OPTIONAL_PREFIX)}
+    return {(name, each.shape, each.dtype.str) for name, each in tiled.items()} | {(name,) for name in saved.whole}

@@ -19,7 +19,7 @@ CASE_HASH: Final = "case_hash"
 """Where a snapshot that a simulation gives holds the fingerprint of its case: another one may take it over."""
 
 
-class Saved(Protocol):
+class SavedState(Protocol):
     """All that a model needs to continue with the same bits, as it was saved or as a restart holds it.
 
     whole     arrays that are the same on all ranks
@@ -41,13 +41,13 @@ class Saved(Protocol):
         ...
 
 
-BESIDE: Final = "beside."
+OPTIONAL_PREFIX: Final = "beside."
 """What names of arrays begin with that another case need not have: what was set, and what the last step showed."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of a model in memory; satisfies Saved.
+    """The state of a model in memory; satisfies SavedState.
 
     tiled     arrays whose first axes are those of the rank's :attr:`Domain.held`
     whole     arrays that are the same on all ranks
@@ -72,7 +72,7 @@ def _copies(arrays: Arrays) -> dict[str, AnyArray]:
 
 
 @dataclass(frozen=True)
-class Pace:
+class BatchLimits:
     """How a model likes to be advanced.
 
     batch    the most steps in one call of :meth:`Model.step_through`, at least 1; the same on all ranks
@@ -123,7 +123,7 @@ class Model(Protocol):
         ...
 
     @property
-    def pace(self) -> Pace:
+    def batch_limits(self) -> BatchLimits:
         """The size of a step batch, and how long views last."""
         ...
 
@@ -143,7 +143,7 @@ class Model(Protocol):
         ...
 
     def view(self, name: str) -> FieldView | AnyArray:
-        """A view of this rank's part of a field, unchanged for ``pace.lasting`` more steps."""
+        """A view of this rank's part of a field, unchanged for ``batch_limits.lasting`` more steps."""
         ...
 
     def set(self, name: str, value: object) -> None:
@@ -158,7 +158,7 @@ class Model(Protocol):
         """The state that :meth:`restore` needs for the same bits; its arrays are the model's own, until copied."""
         ...
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         """Take over a saved state."""
         ...
 
@@ -182,7 +182,7 @@ class PlainModel:
     restore the time by :meth:`_moment` and :meth:`_set_moment`.
     """
 
-    pace = Pace()
+    batch_limits = BatchLimits()
 
     def __init__(self) -> None:
         self.seconds, self.steps = 0.0, 0
@@ -219,5 +219,5 @@ class PlainModel:
     def _moment(self) -> dict[str, Any]:
         return {"seconds": self.seconds, "steps": self.steps}
 
-    def _set_moment(self, saved: Saved) -> None:
+    def _set_moment(self, saved: SavedState) -> None:
         self.seconds, self.steps = saved.metadata["seconds"], saved.metadata["steps"]

@@ -176,7 +176,7 @@ class RunRecords:
             self._save(self._model.save(), planned())
 
     def _write(self, writer: OutputWriter, seconds: float) -> None:
-        lasting = self._model.pace.lasting
+        lasting = self._model.batch_limits.lasting
         views = {spec.name: self._model.view(spec.name) for spec in writer.fields}
         copy = writer.write(seconds, views, lasting=lasting > 0)
         self._lent.add(self._model.steps + lasting, partial(writer.ensure, copy))

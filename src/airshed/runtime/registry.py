@@ -28,7 +28,7 @@ GROUP: Final = "airshed.models"
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltModel:
     """A model that is ready to begin.
 
     notices  messages on its case: settings without an effect, or with a bad one
@@ -78,7 +78,7 @@ class ModelKind:
     """
 
     case: "type[RunCase]"
-    build: Callable[..., Built]
+    build: Callable[..., BuiltModel]
     check_ranks: Callable[[Any, int], None] = lambda case, ranks: None
     helps: "Callable[[Any, Communicator], bool]" = lambda case, ranks: False
     help: "Callable[[Any, Communicator], None]" = lambda case, ranks: None
@@ -172,8 +172,8 @@ def load_case(path: str | Path, overrides: "Changes" = (), **sections: Any) -> "
     --------
     >>> case = airshed.load_case("queensland", time={"length": "30 day"})
     """
+    from airshed.case.locations import case_file
     from airshed.case.patch import patch_document, with_sections
-    from airshed.case.places import case_file
     from airshed.case.toml import read_toml
 
     data, _ = read_toml(case_file(Path(path)))

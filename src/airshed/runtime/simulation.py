@@ -27,11 +27,11 @@ from airshed.runtime.changes import (
     undone_on_error,
 )
 from airshed.runtime.clock import Clock, Observer, ProvisionalStep, StepInfo, Until, due_in, outputs_due, seconds_until
+from airshed.runtime.locking import by_one_thread, closed_on_error, one_thread, quick_turns
 from airshed.runtime.model import Model
 from airshed.runtime.progress import ProgressBar
 from airshed.runtime.records import FolderUse, RunRecords, check_folder
-from airshed.runtime.registry import Built, load_case, model_kind
-from airshed.runtime.using import by_one_thread, closed_on_error, one_thread, quick_turns
+from airshed.runtime.registry import BuiltModel, load_case, model_kind
 
 
 class Simulation(BranchableSimulation):
@@ -132,7 +132,7 @@ class Simulation(BranchableSimulation):
         self._stop = False
         self._attach_finalizer()
 
-    def _open_records(self, built: Built, use: FolderUse) -> list[float]:
+    def _open_records(self, built: BuiltModel, use: FolderUse) -> list[float]:
         """Prepare the folder, or resume its run; return the ends of the steps that were planned there."""
         with closed_on_error(self._model):
             self._model.longest_step(self._model.next_change())  # refuses its step before earlier results are set aside
@@ -175,7 +175,7 @@ class Simulation(BranchableSimulation):
         with raising_together(self._everybody):
             info = None
             while info is None:
-                info = self._steps(self.end, min(most, self._model.pace.batch))
+                info = self._steps(self.end, min(most, self._model.batch_limits.batch))
             return info
 
     @by_one_thread
@@ -251,7 +251,7 @@ class Simulation(BranchableSimulation):
         """The largest batch of steps that this rank wants."""
         if not isinstance(stride, Integral) or stride < 1:
             raise CaseError(f"stride = {stride!r} is no number of steps; give 1, for an observer after each, or more")
-        batch = self._model.pace.batch
+        batch = self._model.batch_limits.batch
         return batch if observer is None else min(batch, stride)
 
     @by_one_thread

@@ -20,7 +20,7 @@ from airshed.core.fields import FieldView
 from airshed.io.cf import Statistic
 from airshed.io.output import OutputWriter
 from airshed.parallel.domain import Domain
-from airshed.runtime.model import BESIDE, Saved
+from airshed.runtime.model import OPTIONAL_PREFIX, SavedState
 
 View = Callable[[str], FieldView | npt.NDArray[Any]]
 
@@ -151,7 +151,7 @@ class TimeStatistics:
         tiled = {f"{self._prefix}{key}": self._domain.tiled(each) for key, each in arrays.items()}
         return tiled, {f"{self._prefix}times": [interval.begin, interval.seconds]}
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         """Continue from a restart, which any number of ranks may have written."""
         times = saved.metadata.get(f"{self._prefix}times")
         if times is not None:
@@ -160,10 +160,10 @@ class TimeStatistics:
             so_far, last = self._restored(saved, "so_far", names), self._restored(saved, "last", lasting)
             self._interval = Interval(times[0], times[1], so_far, last)
 
-    def _restored(self, saved: Saved, part: str, names: list[str]) -> dict[str, Array]:
+    def _restored(self, saved: SavedState, part: str, names: list[str]) -> dict[str, Array]:
         parts = {name: saved.part(f"{self._prefix}{part}.{name}", self._domain.held) for name in names}
         return {name: np.array(self._domain.field_of(each), np.float64, order="C") for name, each in parts.items()}
 
     @property
     def _prefix(self) -> str:
-        return f"{BESIDE}output.{self._name}."
+        return f"{OPTIONAL_PREFIX}output.{self._name}."

@@ -17,11 +17,11 @@ from airshed.io.hdf5 import hdf5
 from airshed.parallel.domain import Domain
 from airshed.runtime.changes import field_values
 from airshed.runtime.display import Picture, map_picture, simulation_html, simulation_text
+from airshed.runtime.locking import by_one_thread
 from airshed.runtime.model import Model, Timings
 from airshed.runtime.names import FieldNames
 from airshed.runtime.records import RunRecords
 from airshed.runtime.registry import ModelKind
-from airshed.runtime.using import by_one_thread
 
 if TYPE_CHECKING:
     import xarray as xr

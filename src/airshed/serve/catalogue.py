@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from airshed.case.case import RunCase
+from airshed.case.locations import shipped_cases
 from airshed.case.patch import patch_document
-from airshed.case.places import shipped_cases
 from airshed.case.toml import is_too_deep, read_toml
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.files import resource

@@ -14,7 +14,7 @@ from typing import Any, Final
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
-from airshed.runtime.using import quick_turns
+from airshed.runtime.locking import quick_turns
 from airshed.serve import messages, types
 from airshed.serve.access import Lease, Limits
 from airshed.serve.advance import Goals, Replays

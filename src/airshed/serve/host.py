@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 
 from airshed.parallel.communicator import Communicator, barrier
 from airshed.parallel.failure import catching_together, raising_together
+from airshed.runtime.locking import closed_on_error
 from airshed.runtime.records import FolderUse
 from airshed.runtime.simulation import Simulation
-from airshed.runtime.using import closed_on_error
 from airshed.serve import types
 from airshed.serve.sessions import HostedSession, Replay, branch_of, replay
 from airshed.serve.store import SessionRequest

@@ -14,11 +14,11 @@ from airshed.core.errors import CaseError, OutputError
 from airshed.core.report import Report
 from airshed.core.text import suggestion
 from airshed.parallel.communicator import Communicator
-from airshed.runtime.model import Saved, Snapshot, Timings
+from airshed.runtime.locking import closed_on_error
+from airshed.runtime.model import SavedState, Snapshot, Timings
 from airshed.runtime.records import FolderUse, fitting
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
-from airshed.runtime.using import closed_on_error
 from airshed.serve import types
 from airshed.serve.catalogue import check_patch
 from airshed.serve.painting import painted
@@ -34,7 +34,7 @@ _COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
 class StoredSnapshot:
     """A snapshot with its case and description; `log` is the number of commands before it."""
 
-    state: Saved
+    state: SavedState
     case: RunCase
     about: types.SnapshotInfo
     log: int

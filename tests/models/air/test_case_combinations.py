@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from airshed.case.places import shipped_cases
+from airshed.case.locations import shipped_cases
 from airshed.core.errors import CaseError
 from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case, case_notices, idle_settings

@@ -53,7 +53,7 @@ def sweep(
     The results are gathered in sweep.zarr, with the varied settings as dimensions. Ctrl-C stops all members within
     a few steps; --resume continues them. The exit code is 0 where all members succeeded, 1 where some failed.
     """
-    from airshed.case.places import case_file
+    from airshed.case.locations import case_file
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import shown_progress
     from airshed.cli.render import say

@@ -117,7 +117,7 @@ class Trajectory:
                         self.do(action)
                     action, self._done = next(wanted), self._done + 1
                 self._store_restarts(action, number)
-                most = 1 if action.save_levels else min(self._model.pace.batch, action.last - number)
+                most = 1 if action.save_levels else min(self._model.batch_limits.batch, action.last - number)
                 ends = clock.next_steps(until, most)
                 self._advance(action, number, ends)
                 self.ends += ends

@@ -30,7 +30,7 @@ from airshed.models.points.derivatives import (
 )
 from airshed.models.points.model import Batch, CellValues, PointModel, Updates
 from airshed.program.execute import walk_backwards, walk_forwards
-from airshed.runtime.model import BESIDE, Snapshot
+from airshed.runtime.model import OPTIONAL_PREFIX, Snapshot
 
 Fields = Mapping[str, AnyArray]
 Values = Mapping[str, Any]
@@ -145,7 +145,7 @@ def _batch_steps(model: PointModel, last: int) -> int:
     """Return how many steps the next batch of a model may have, which is to end before step `last`."""
     change = model.next_change()
     until = last if change == inf else round(change / model.step_length)
-    return min(model.pace.batch, last - model.steps, until - model.steps)
+    return min(model.batch_limits.batch, last - model.steps, until - model.steps)
 
 
 def _runners(model: PointModel, runner: Updates) -> dict[str, Updates]:
@@ -288,5 +288,5 @@ class _Trajectory:
     def _saved(self) -> Snapshot:
         """Return the state without fluxes, which no step reads of the one before."""
         found = self._model.save()
-        tiled = {name: each for name, each in found.tiled.items() if not name.startswith(f"{BESIDE}flux.")}
+        tiled = {name: each for name, each in found.tiled.items() if not name.startswith(f"{OPTIONAL_PREFIX}flux.")}
         return replace(found, tiled=tiled, metadata={**found.metadata, "fluxes": []}).copied()

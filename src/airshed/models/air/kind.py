@@ -27,7 +27,7 @@ from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.failure import raising_together
 from airshed.parallel.groups import Groups
-from airshed.runtime.registry import Built, ModelInfo, ModelKind
+from airshed.runtime.registry import BuiltModel, ModelInfo, ModelKind
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -124,7 +124,7 @@ def build(
     case: Case, ranks: Communicator, check: Callable[[Communicator], None],
     meteorology: Given = None, initial: "xr.Dataset | None" = None, rate_factors: RateFactors | None = None,
     boundary: GivenBoundary = None,
-) -> Built:  # fmt: skip
+) -> BuiltModel:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
     meteorology   replaces that of the case, see :class:`airshed.runtime.simulation.Simulation`
@@ -165,7 +165,7 @@ def build(
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
             model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
-    return Built(model, notices, model.parts.case.output)
+    return BuiltModel(model, notices, model.parts.case.output)
 
 
 def check_ranks(case: Case, ranks: int) -> None:

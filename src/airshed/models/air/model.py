@@ -44,7 +44,7 @@ from airshed.parallel.groups import Groups
 from airshed.process.settable import Settable
 from airshed.program.placement import check_devices
 from airshed.program.stage import EVERYTHING
-from airshed.runtime.model import CASE_HASH, Pace, Saved, Snapshot, Timings
+from airshed.runtime.model import CASE_HASH, BatchLimits, SavedState, Snapshot, Timings
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -156,9 +156,9 @@ class AirModel:
         self._check.after(begin, self.seconds)
 
     @property
-    def pace(self) -> Pace:
+    def batch_limits(self) -> BatchLimits:
         """Size of a step batch, and lifetime of views."""
-        return Pace(self.stepper.batch, self.executor.lasting)
+        return BatchLimits(self.stepper.batch, self.executor.lasting)
 
     def begin_budget(self) -> None:
         """Start the budgets at the current time."""
@@ -264,7 +264,7 @@ class AirModel:
         }  # fmt: skip
         return Snapshot(tiled, whole, metadata)
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         """Restore a saved state of the same case, independent of the ranks that saved it; collective."""
         held, whole, metadata = self.domain.held, saved.whole, saved.metadata
         for name, array in vars(self.stepper.state).items():

@@ -178,7 +178,7 @@ _OF_RUNS: Final = ("model", "mechanism", "states", "output", "restart", "run")
 class _FixedConditions(RunCase):
     """All that a box needs together with its mechanism; `docs/how-to/box.md` lists it."""
 
-    own_before = ""
+    insert_before = ""
     what = "the conditions"
 
     title: str = setting("Airshed box", "What the box is called in files.")

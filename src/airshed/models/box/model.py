@@ -37,8 +37,8 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.program.execute import walk_forwards
 from airshed.program.stage import Program, cells
-from airshed.runtime.model import Pace, PlainModel, Saved, Snapshot
-from airshed.runtime.registry import Built, ModelInfo, ModelKind
+from airshed.runtime.model import BatchLimits, PlainModel, SavedState, Snapshot
+from airshed.runtime.registry import BuiltModel, ModelInfo, ModelKind
 
 CONCENTRATION_UNIT: Final = "molecules cm-3"
 
@@ -102,7 +102,7 @@ class BoxModel(PlainModel):
         if self._times:
             self._times[-1] = time.length.value
         self.cells, self.compile_seconds = self._make_cells(threads)
-        self.pace = Pace(self.cells.batch)
+        self.batch_limits = BatchLimits(self.cells.batch)
         solver = conditions.solver.method
         self.program = Program("box", method(solver).order if solver in METHODS else 2, (cells(0, 1),))
         self.records: list[list[Any]] | None = None
@@ -224,7 +224,7 @@ class BoxModel(PlainModel):
         tiled = {name: array if self.many else array[0] for name, array in arrays.items()}
         return Snapshot(tiled, {}, {**self._moment(), **values})
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         """Take over a saved state."""
         names = self.cells.save()[0]
         parts = {name: np.asarray(saved.part(name, self.domain.held)) for name in names}
@@ -307,7 +307,7 @@ def _without_units(conditions: BoxConditions, forcing: BoxForcing) -> tuple[BoxC
 def build(
     case: BoxConditions, ranks: Communicator, check: Callable[[Communicator], None],
     network: ReactionNetwork | None = None, states: CellStates | None = None,
-) -> Built:  # fmt: skip
+) -> BuiltModel:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
     network, states  in place of those that the case names
@@ -322,7 +322,7 @@ def build(
             states = load_states(case.path(case.states), network) if case.states else None
         threads = case.run.threads or cores_each(ranks)
         model = BoxModel(case, network, states, ranks=ranks, threads=threads, allow_code=case.allow_code)
-        return Built(model, model.notes)
+        return BuiltModel(model, model.notes)
 
 
 KIND = ModelKind(BoxConditions, build, info=BoxModel.info, evidence=(FAILED_CELL,))

@@ -99,7 +99,7 @@ class ReceptorSection(PointReceptorSection):
 class _FixedCase(RunCase):
     """All settings of a run of the pasture model."""
 
-    own_before = "output"
+    insert_before = "output"
     fixed_settings = (*RunCase.fixed_settings, "inputs", "precision", "adjoint", "receptor")
 
     model: Literal["pasture"] = setting("pasture", "The model that runs the case.")

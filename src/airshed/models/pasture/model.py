@@ -25,7 +25,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.process.points import Points
 from airshed.program.stage import Program, cells
-from airshed.runtime.registry import Built, ModelInfo, ModelKind
+from airshed.runtime.registry import BuiltModel, ModelInfo, ModelKind
 
 Values = Mapping[str, npt.ArrayLike]
 
@@ -112,7 +112,7 @@ def _initial(inputs: Inputs, box: Box) -> dict[str, AnyArray]:
 
 def build(
     case: PastureCase, ranks: Communicator, check: Callable[[Communicator], None], inputs: Inputs | None = None
-) -> Built:
+) -> BuiltModel:
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
     inputs  in place of those in the case's folder
@@ -131,7 +131,7 @@ def build(
     # Results state the source and the terms of their inputs.
     attributes = {name: text for name, text in inputs.attributes.items() if name in _ATTRIBUTES}
     domain = replace(Domain.even(inputs.grid.axes, ranks), attributes=attributes)
-    return Built(PastureModel(case, inputs, domain, threads=case.run.threads or cores_each(ranks)))
+    return BuiltModel(PastureModel(case, inputs, domain, threads=case.run.threads or cores_each(ranks)))
 
 
 def describe(case: PastureCase) -> Report:

@@ -45,7 +45,7 @@ from airshed.parallel.communicator import Communicator, SingleRank
 from airshed.parallel.domain import Domain
 from airshed.process.discovery import processes_of, sections_of
 from airshed.process.points import Points
-from airshed.runtime.registry import Built, ModelKind, register
+from airshed.runtime.registry import BuiltModel, ModelKind, register
 from airshed.runtime.simulation import Simulation
 
 PROCESSES: Final = processes_of(processes)
@@ -249,9 +249,9 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
 
 def _build(
     case: Any, ranks: Communicator, check: Callable[[Communicator], None], station: Station, litter: Array | None
-) -> Built:
+) -> BuiltModel:
     check(ranks)
-    return Built(StationModel(case, station, litter))
+    return BuiltModel(StationModel(case, station, litter))
 
 
 register("station", ModelKind(PointCase, _build))

@@ -23,13 +23,13 @@ from airshed.parallel.domain import Domain
 from airshed.process.points import Points
 from airshed.program.execute import walk_forwards
 from airshed.program.stage import CELLS, Program, Stage, cells
-from airshed.runtime.model import BESIDE, Pace, PlainModel, Saved, Snapshot, Timings
+from airshed.runtime.model import OPTIONAL_PREFIX, BatchLimits, PlainModel, SavedState, Snapshot, Timings
 from airshed.runtime.registry import ModelInfo
 
 Values = Mapping[str, npt.ArrayLike]
 Copy = Mapping[str, AnyArray]
 
-_SET, _FLUX, _WEATHER = (f"{BESIDE}{kind}." for kind in ("set", "flux", "weather"))
+_SET, _FLUX, _WEATHER = (f"{OPTIONAL_PREFIX}{kind}." for kind in ("set", "flux", "weather"))
 _KEY: Final = "+".join(CELLS)
 
 
@@ -124,7 +124,7 @@ class PointModel(PlainModel):
         threads: int = 1, batch: int = 1,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.pace = Pace(batch)
+        self.batch_limits = BatchLimits(batch)
         for spec in points.fields.state:
             if spec.dims != domain.axes.divided:
                 lie, wanted = ", ".join(spec.dims), ", ".join(domain.axes.divided)
@@ -265,7 +265,7 @@ class PointModel(PlainModel):
         more = {_SET + name: values for name, values in self.was_set.items()}
         return Snapshot({**now, **weather, **more}, {}, metadata)
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         """Restore a saved state; fluxes of processes that it lacks are 0 until the next step."""
         held, fluxes = self.domain.held, {spec.name for spec in self.points.fluxes}
         for name, array in self.state.items():

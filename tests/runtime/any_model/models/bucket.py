@@ -15,7 +15,7 @@ from airshed.parallel.domain import Domain
 from airshed.process import Process, flux, number, switch, update, weather
 from airshed.process.discovery import sections_of
 from airshed.process.points import CellFields, Points
-from airshed.runtime.registry import Built, ModelKind
+from airshed.runtime.registry import BuiltModel, ModelKind
 
 
 class Rain(Process, section="rain", order=10):
@@ -77,7 +77,7 @@ FIELDS = CellFields(
 )  # fmt: skip
 
 
-def build(case: Any, ranks: Any, check: Any) -> Built:
+def build(case: Any, ranks: Any, check: Any) -> BuiltModel:
     check(ranks)
     domain = Domain.even(Axes((Coordinate("point", np.arange(float(case.points)), {}),), divided=("point",)), ranks)
     processes = [each(getattr(case, each.section)) for each in PROCESSES]
@@ -86,7 +86,7 @@ def build(case: Any, ranks: Any, check: Any) -> Built:
         {"water": 30.0, "biomass": 100.0}, {"capacity": capacity, "depth": 80.0},
         lambda begins: {"rain": np.array([RAIN[int(seconds / DAY) % len(RAIN)] for seconds in begins])},
     )  # fmt: skip
-    return Built(PointModel(Points(processes, FIELDS), domain, values, step=DAY, batch=case.batch))
+    return BuiltModel(PointModel(Points(processes, FIELDS), domain, values, step=DAY, batch=case.batch))
 
 
 KIND = ModelKind(BucketCase, build)

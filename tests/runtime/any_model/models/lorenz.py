@@ -10,8 +10,8 @@ from airshed.core.settings import Number, setting
 from airshed.grid.axes import Axes
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
-from airshed.runtime.model import PlainModel, Saved, Snapshot
-from airshed.runtime.registry import Built, ModelKind
+from airshed.runtime.model import PlainModel, SavedState, Snapshot
+from airshed.runtime.registry import BuiltModel, ModelKind
 
 
 class LorenzCase(RunCase):
@@ -46,14 +46,14 @@ class Lorenz(PlainModel):
     def save(self) -> Snapshot:
         return Snapshot({}, {"state": self.state}, self._moment())
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         self.state = saved.whole["state"]
         self._set_moment(saved)
 
 
-def build(case: LorenzCase, ranks: Communicator, check: Any) -> Built:
+def build(case: LorenzCase, ranks: Communicator, check: Any) -> BuiltModel:
     check(ranks)
-    return Built(Lorenz(case, ranks))
+    return BuiltModel(Lorenz(case, ranks))
 
 
 KIND = ModelKind(LorenzCase, build)

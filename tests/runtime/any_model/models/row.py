@@ -10,8 +10,8 @@ from airshed.core.settings import Whole, setting
 from airshed.grid.axes import Axes, Coordinate
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
-from airshed.runtime.model import PlainModel, Saved, Snapshot
-from airshed.runtime.registry import Built, ModelKind
+from airshed.runtime.model import PlainModel, SavedState, Snapshot
+from airshed.runtime.registry import BuiltModel, ModelKind
 
 
 class RowCase(RunCase):
@@ -46,14 +46,14 @@ class Row(PlainModel):
     def save(self) -> Snapshot:
         return Snapshot({"depth": self.depth}, {}, self._moment())
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: SavedState) -> None:
         self.depth = saved.part("depth", self.domain.held)
         self._set_moment(saved)
 
 
-def build(case: RowCase, ranks: Communicator, check: Any) -> Built:
+def build(case: RowCase, ranks: Communicator, check: Any) -> BuiltModel:
     check(ranks)
-    return Built(Row(case, ranks))
+    return BuiltModel(Row(case, ranks))
 
 
 KIND = ModelKind(RowCase, build)

@@ -46,7 +46,7 @@ class _FixedCase(RunCase):
     >>> sim = airshed.Simulation(less)
     """
 
-    own_before = "output"
+    insert_before = "output"
     fixed_settings = (
         *RunCase.fixed_settings, "grid", "time.spinup", "parallel", "initial", "meteorology.kind", "meteorology.files",
         "chemistry.mechanism", "chemistry.species_map", "chemistry.precision", "adjoint", "receptor", "assimilation",

@@ -26,7 +26,7 @@ from airshed.models.air.programs.context import (
 from airshed.models.air.programs.one_step import sums_of, used_lanes
 from airshed.models.air.programs.records import CellsRecord, CellWeather, StageRecord
 from airshed.program.stage import Program, Stage
-from airshed.runtime.model import Saved, Snapshot
+from airshed.runtime.model import SavedState, Snapshot
 
 CHEMISTRY = "chemistry of cells"
 
@@ -103,7 +103,7 @@ class CellsRunner(StageRunner):
         first = np.moveaxis(self._first(), 0, 2)
         return Snapshot({"chemistry.first": first}, {"chemistry.counts": self._counts()}, {})
 
-    def restore(self, stored: Saved, held: Box) -> None:
+    def restore(self, stored: SavedState, held: Box) -> None:
         """Restore the first steps and the counts."""
         self._first()[...] = np.moveaxis(stored.part("chemistry.first", held), 2, 0)
         self._earlier_counts, self.chemistry.counts = stored.whole["chemistry.counts"].copy(), CellCounts()

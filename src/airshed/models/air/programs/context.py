@@ -31,7 +31,7 @@ from airshed.parallel.communicator import MpiRanks
 from airshed.parallel.halo import Halo
 from airshed.process.vertical import parabola_weights
 from airshed.program.stage import CELLS, Program, Stage
-from airshed.runtime.model import Saved, Snapshot
+from airshed.runtime.model import SavedState, Snapshot
 
 Span = tuple[float, float]
 """Start and end [s] of a stage in a step."""
@@ -108,7 +108,7 @@ class StageRunner:
         """Return the state for :meth:`restore`, in addition to that of the model; collective."""
         return Snapshot({}, {}, {})
 
-    def restore(self, stored: Saved, held: Box) -> None:
+    def restore(self, stored: SavedState, held: Box) -> None:
         """Restore a state that any number of ranks saved; collective."""
 
     def wall(self) -> dict[str, float]:

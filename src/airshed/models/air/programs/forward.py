@@ -30,7 +30,7 @@ from airshed.program.check import check
 from airshed.program.execute import walk_forwards
 from airshed.program.integrators import UPDATES
 from airshed.program.stage import CELLS, COLUMN, EVERYTHING, TRANSPORT, TRANSPORT_AND_COLUMN, Kernel, Program
-from airshed.runtime.model import Saved, Snapshot
+from airshed.runtime.model import SavedState, Snapshot
 
 NEIGHBOURS, ELSEWHERE, BALANCE = "waiting for neighbours", "transport on other ranks", "balance of chemistry"
 
@@ -159,7 +159,7 @@ class ForwardExecutor:
             metadata |= state.metadata
         return Snapshot(tiled, whole, metadata)
 
-    def restore(self, stored: Saved, held: Box) -> None:
+    def restore(self, stored: SavedState, held: Box) -> None:
         """Restore a state that any number of ranks saved; collective."""
         for each in self.runners.values():
             each.restore(stored, held)

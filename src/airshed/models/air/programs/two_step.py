@@ -23,7 +23,7 @@ from airshed.program.weights import (
     two_step_weights,
     weight_of_jump,
 )
-from airshed.runtime.model import Saved, Snapshot
+from airshed.runtime.model import SavedState, Snapshot
 
 LARGEST_COURANT = 0.5
 """Sum of Courant numbers beyond which the limited two-step scheme may oscillate or go negative."""
@@ -156,7 +156,7 @@ class TwoStepRunner(StageRunner):
         """Return the length of the last step, and the number of further Euler steps."""
         return Snapshot({}, {}, {"previous_step": self._previous, "euler_steps": self._euler_steps})
 
-    def restore(self, stored: Saved, held: Box) -> None:
+    def restore(self, stored: SavedState, held: Box) -> None:
         """Restore the length of the last step and the number of Euler steps, if the saved state has them."""
         self._previous = stored.metadata.get("previous_step")
         self._euler_steps = stored.metadata.get("euler_steps", 0)

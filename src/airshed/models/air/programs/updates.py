@@ -15,7 +15,7 @@ from airshed.models.air.programs.one_step import sums_of, used_lanes
 from airshed.models.air.programs.records import StageRecord, UpdatesRecord
 from airshed.process.cell_updates import TIME_STEP, VOLUME, WEIGHT, CellUpdate, ends
 from airshed.program.stage import Stage
-from airshed.runtime.model import Saved, Snapshot
+from airshed.runtime.model import SavedState, Snapshot
 
 UPDATES = "updates of cells"
 
@@ -142,7 +142,7 @@ class UpdatesRunner(StageRunner):
         """Return the process fields that are not transported."""
         return Snapshot({_FIELD + name: array for name, array in self.fields.items()}, {}, {"own": [*self.fields]})
 
-    def restore(self, stored: Saved, held: Box) -> None:
+    def restore(self, stored: SavedState, held: Box) -> None:
         """Restore process fields; a field that the saved run did not have keeps its initial value."""
         for name in stored.metadata.get("own", ()):
             if name in self.fields:
