@@ -236,6 +236,22 @@ def test_not_a_number_survives_the_flags(folder: Path) -> None:
     assert library.is_nan(1.0) == 0
 
 
+@pytest.mark.parametrize("name", ["g++", "x86_64-conda-linux-gnu-c++", "arm64-apple-darwin20.0.0-clang++"])
+def test_the_compiler_of_a_conda_environment_is_used_without_activation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.delenv("AIRSHED_CXX", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    (tmp_path / "bin").mkdir()
+    compiler = fake_compiler(tmp_path / "bin" / name, "c++ of conda-forge 14.3")
+    assert find_toolchain().command != (str(compiler),)  # not a conda environment
+    (tmp_path / "conda-meta").mkdir()
+    assert find_toolchain().command == (str(compiler),)
+    assert find_toolchain().version == "c++ of conda-forge 14.3"
+    compiler.chmod(0o644)
+    assert find_toolchain().command != (str(compiler),)
+
+
 @pytest.mark.compiles
 @pytest.mark.skipif(not toolchain.has_zig(), reason="the ziglang wheel is not installed")
 def test_the_wheel_with_a_compiler_serves_where_there_is_no_other(

@@ -1,6 +1,7 @@
 """Compilation of generated C++ into shared libraries, once per source, compiler and processor, and their loading.
 
-The compiler is ``AIRSHED_CXX``, else g++, c++ or clang++, else the compiler in the ``ziglang`` wheel.
+The compiler is ``AIRSHED_CXX``, else one in the conda environment of this Python, else g++, c++ or clang++, else the
+compiler in the ``ziglang`` wheel.
 """
 
 import ctypes
@@ -140,8 +141,21 @@ def find_toolchain() -> Toolchain:
 
 
 def _candidates() -> list[tuple[str, ...]]:
-    found = [(path,) for path in map(shutil.which, _PREFERRED) if path is not None]
+    found = [(str(path),) for path in _conda_compilers()]
+    found += [(path,) for path in map(shutil.which, _PREFERRED) if path is not None]
     return found + ([(sys.executable, "-m", "ziglang", "c++")] if has_zig() else [])
+
+
+def _conda_compilers() -> list[Path]:
+    """Return the compilers in the conda environment of this Python, which need not be activated.
+
+    They come first: a library of a newer compiler may require a newer C++ runtime than the environment has loaded.
+    """
+    prefix = Path(sys.prefix)
+    if not (prefix / "conda-meta").is_dir():
+        return []
+    names = (*_PREFERRED, "*-conda-linux-gnu-c++", "*-apple-darwin*-clang++")
+    return [path for name in names for path in sorted((prefix / "bin").glob(name)) if os.access(path, os.X_OK)]
 
 
 def has_zig() -> bool:
