@@ -18,7 +18,7 @@ from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.core.settings import settings_of
 from airshed.models.air.case import Case, check_species
-from airshed.models.air.case.document import case_file_document
+from airshed.models.air.case.document import EXAMPLES, case_file_document
 
 ROOT = Path(__file__).parents[3]
 
@@ -484,6 +484,18 @@ def test_the_document_lists_every_setting_and_is_up_to_date() -> None:
         assert setting.text in document
     committed = (ROOT / "docs" / "reference" / "case-file.md").read_text(encoding="utf-8")
     assert committed == document, "run: python -m airshed.models.air.case.document > docs/reference/case-file.md"
+
+
+def test_the_most_used_settings_have_examples_that_load() -> None:
+    assert len(EXAMPLES) == 10
+    sections: dict[str, list[str]] = {}
+    for key, example in EXAMPLES.items():
+        section = key.partition(".")[0]
+        sections.setdefault(f"[[{section}]]" if ".N." in key else f"[{section}]", []).append(example)
+    text = "\n".join("\n".join([heading, *lines]) for heading, lines in sections.items())
+    case = Case.from_dict(tomllib.loads(text))
+    assert case.emissions.scale == {"DE/F_RoadTransport": 0.5}
+    assert case.output[0].fields == ("O3", "NO2")
 
 
 def test_every_leaf_of_a_resolved_case_has_an_origin() -> None:

@@ -3,7 +3,11 @@
 python -m airshed.models.air.case.document > docs/reference/case-file.md
 """
 
+from typing import Final
+
 from airshed.case.case import sections_document
+from airshed.core.report import markdown_table
+from airshed.core.settings import settings_of
 from airshed.core.units import unit_names
 from airshed.models.air.case.case import Case
 
@@ -35,10 +39,36 @@ its range is an error. Times are in UTC. Paths are relative to the case. `N` is 
 `output.0.every=30 min`, `output.0.fields=["O3"]`. In a shell, quote values with spaces or brackets.
 """
 
+EXAMPLES: Final = {
+    "grid.area.lon, grid.area.lat": "area = { lon = [0, 10], lat = [45, 55] }",
+    "grid.spacing.lon": 'spacing = "0.25 deg"',
+    "time.start": "start = 2022-08-31T00:00:00Z",
+    "time.length": 'length = "24 h"',
+    "chemistry.mechanism": 'mechanism = "emep"',
+    "meteorology.files": 'files = ["meteorology/*.nc"]',
+    "emissions.inventory": 'inventory = "emissions"',
+    "emissions.scale": 'scale = { "DE/F_RoadTransport" = 0.5 }',
+    "boundary.profiles": 'profiles = "europe-summer"',
+    "output.N.fields": 'fields = ["O3", "NO2"]',
+}
+"""The ten most used settings, each with an example as in a case file."""
+
 
 def case_file_document() -> str:
     """Return the whole document in Markdown."""
-    return sections_document(Case, _INTRODUCTION.replace("UNITS", ", ".join(f"`{name}`" for name in unit_names())))
+    units = ", ".join(f"`{name}`" for name in unit_names())
+    return sections_document(Case, f"{_INTRODUCTION.replace('UNITS', units)}\n{_most_used()}")
+
+
+def _most_used() -> str:
+    """Return the table of the most used settings."""
+    texts = {setting.key: setting.text for setting in settings_of(Case)}
+    rows = []
+    for keys, example in EXAMPLES.items():
+        section = keys.partition(".")[0]
+        heading = f"[[{section}]]" if ".N." in keys else f"[{section}]"
+        rows.append((heading, f"`{example}`", " ".join(texts[key] for key in keys.split(", "))))
+    return f"## The ten most used settings\n\n{markdown_table(('Section', 'Example', 'Meaning'), rows)}\n"
 
 
 if __name__ == "__main__":
