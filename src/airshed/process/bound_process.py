@@ -179,7 +179,7 @@ class BoundProcess:
             if not all(isinstance(source, Source) for source in made):
                 raise CaseError(
                     f"process {type(self.process).__name__}: {name}() must return sources, each with species, levels, "
-                    "changes and rate, see docs/declaring.md"
+                    "changes and rate, see docs/reference/declaring.md"
                 )
             found += made
         return found
