@@ -20,13 +20,18 @@ from airshed.core.topojson import Polygon, decode
 CITIES: Final = "data/cities.csv"
 COUNTRIES: Final = "data/countries-50m.topo.json.gz"
 
-_ENGLISH: Final = MappingProxyType(
+ENGLISH: Final = MappingProxyType(
     {
-        "cologne": "Köln", "hanover": "Hannover", "brunswick": "Braunschweig", "frankfurt": "Frankfurt am Main",
-        "zurich": "Zürich", "geneva": "Genève", "seville": "Sevilla", "mainz": "Mainz", "basle": "Basel",
+        "Köln": "Cologne", "Hannover": "Hanover", "Braunschweig": "Brunswick", "Frankfurt am Main": "Frankfurt",
+        "Zürich": "Zurich", "Gent": "Ghent", "Brugge": "Bruges",
+        "Sevilla": "Seville", "Århus": "Aarhus", "Thessaloníki": "Thessaloniki",
+        "Kraków": "Krakow", "Gasteiz / Vitoria": "Vitoria",
     }
 )  # fmt: skip
-"""English names -> the names in the data."""
+"""English names of cities that have another name in the data."""
+
+_ALIASES: Final = MappingProxyType({english.casefold(): name for name, english in ENGLISH.items()} | {"basle": "Basel"})
+"""English names in lower case -> the names in the data."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,14 @@ def find_location(name: str, key: str = "place") -> Location:
     """
     wanted = folded(name)
     towns = _cities()
-    alias = folded(_ENGLISH.get(wanted, name))
+    alias = folded(_ALIASES.get(wanted, name))
     for each in (wanted, alias):
         if each in towns:
             return towns[each] if each == wanted else replace(towns[each], name=name.strip().title())
         if each in _outlines():
             return _country(*_outlines()[each])
     titles = [title for title, _ in _outlines().values()]
-    known = [place.name for place in towns.values()] + titles + [english.title() for english in _ENGLISH]
+    known = [place.name for place in towns.values()] + titles + [english.title() for english in _ALIASES]
     match = nearest(name, known)
     raise CaseError(
         f"{key} = {shown(name)} is not a country or a city of 100 000 people or more; "

@@ -98,7 +98,7 @@ class _Film:
         subtitle = place_in_words(self._results, field) + in_unit(quantity.unit)
         headline(figure, panels.start, quantity.title, subtitle)
         colour_bar(figure, field, self._scale, quantity.unit, panels)
-        footer(figure, panels.start + panels.across, MAP_CREDIT)
+        footer(figure, panels.start + panels.across, MAP_CREDIT, self._results.case)
         up = figure.get_size_inches()[1]
         right = panels.start + panels.across
         clock: Text = text_at(figure, right, up - 0.60, "", "subtitle", ha="right", weight="bold", animated=True)

@@ -65,7 +65,7 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
     subtitle = f"height above ground, {period(results.times[list(times)])}{in_unit(quantity.unit)}"
     headline(figure, panels.start, f"{quantity.title} along {where}", subtitle)
     colour_bar(figure, field, scale, quantity.unit, panels)
-    footer(figure, panels.start + panels.across, CITY_CREDIT)
+    footer(figure, panels.start + panels.across, CITY_CREDIT, results.case)
     return figure
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.topojson import lines
+from airshed.grid.world import ENGLISH
 
 Line = NDArray[np.float64]
 """Points of a line, shape (points, 2): longitude, latitude [degrees]."""
@@ -97,7 +98,9 @@ def _without_seam(line: Line) -> list[Line]:
 
 @cache
 def _all_cities() -> tuple[City, ...]:
-    rows = csv.DictReader(files("airshed.grid").joinpath("data/cities.csv").read_text(encoding="utf-8").splitlines())
-    return tuple(
-        City(row["name"], float(row["longitude"]), float(row["latitude"]), int(row["population"])) for row in rows
-    )
+    text = files("airshed.grid").joinpath("data/cities.csv").read_text(encoding="utf-8")
+    found = []
+    for row in csv.DictReader(text.splitlines()):
+        name = ENGLISH.get(row["name"], row["name"])
+        found.append(City(name, float(row["longitude"]), float(row["latitude"]), int(row["population"])))
+    return tuple(found)

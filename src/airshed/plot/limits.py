@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _TICKS = 6
-_LOWER, _UPPER = 0.3, 99.7
+_LOWER, _UPPER = 2.0, 99.7
+_NEAR_ZERO = 0.1
 _SKEWED = 0.15
 
 
@@ -37,14 +38,14 @@ class Scale:
 def scale_of(values: ArrayLike) -> Scale:
     """Choose the scale of some values; what is not finite is ignored, and no values at all count as 0.
 
-    The limits are the 0.3rd and 99.7th percentiles, rounded outwards; the lower one is 0 for data that come near it.
+    The limits are the 2nd and 99.7th percentiles, rounded outwards; the lower one is 0 for data that come near it.
     """
     data = np.asarray(values, dtype=np.float64)
     data = data[np.isfinite(data)]
     if data.size == 0:
         data = np.zeros(1)
     least, few, middle, high, most = (float(v) for v in np.percentile(data, (0, _LOWER, 50, _UPPER, 100)))
-    low = 0.0 if 0 <= few <= 0.3 * high else few
+    low = 0.0 if 0 <= few <= _NEAR_ZERO * high else few
     if high - low <= 1e-6 * max(abs(high), abs(low)):
         low, high = _around(high, most)
     step = round_step(high - low)

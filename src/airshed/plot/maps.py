@@ -48,7 +48,7 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
         subtitle += f"; wind up to {format_number(strongest, 2)} m/s"
     headline(figure, panels.start, quantity.title, subtitle)
     colour_bar(figure, field, scale, quantity.unit, panels)
-    footer(figure, panels.start + panels.across, MAP_CREDIT)
+    footer(figure, panels.start + panels.across, MAP_CREDIT, results.case)
     return figure
 
 

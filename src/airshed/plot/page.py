@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from airshed.plot import units
+from airshed.plot.limit_values import limit_values
 from airshed.plot.limits import Scale, format_number
-from airshed.plot.style import GREY, INK, axes_at, colours, new_figure, text_at
+from airshed.plot.style import GREY, INK, SIZE, axes_at, colours, new_figure, text_at
 from airshed.plot.units import daily
 
 TOP, BOTTOM, RIGHT = 1.0, 0.95, 0.3
@@ -116,10 +117,11 @@ def hour_of(times: NDArray[np.datetime64], index: int) -> str:
     return f"{units.short_date(times[index])} {hour}" if times[-1] - times[0] > np.timedelta64(1, "D") else hour
 
 
-def footer(figure: Figure, right: float, credit: str) -> None:
-    """Write the model's name, and the sources of what is on the map, into the lower right corner."""
+def footer(figure: Figure, right: float, credit: str, case: str = "") -> None:
+    """Write the model's name, the sources of the map, and the case with its settings into the lower right corner."""
     text_at(figure, right, 0.50, "Airshed", "small", ha="right", va="center", color=GREY, weight="bold")
     text_at(figure, right, 0.33, credit, "tiny", ha="right", va="center", color=GREY)
+    text_at(figure, right, 0.16, case, "tiny", ha="right", va="center", color=GREY)
 
 
 def colour_bar(figure: Figure, field: str, scale: Scale, unit: str, panels: Panels) -> None:
@@ -135,6 +137,13 @@ def colour_bar_at(figure: Figure, field: str, scale: Scale, unit: str, left: flo
     figure.colorbar(mappable, cax=axes, **options)
     axes.set_xticks(scale.ticks, _labels(scale.ticks))
     axes.minorticks_off()
+    for limit in limit_values(field, unit, scale.low, scale.high):
+        axes.axvline(limit.value, color=INK, linewidth=1.2)
+        text = limit.name.split(" ")[0]
+        axes.annotate(
+            text, (limit.value, 1.0), (0, 2), xycoords=axes.get_xaxis_transform(), textcoords="offset points",
+            ha="center", va="bottom", fontsize=SIZE["tiny"], color=INK, annotation_clip=False,
+        )  # fmt: skip
     text_at(figure, left + length + 0.15, 0.485, "" if unit == "1" else unit, "small", va="center", color=GREY)
 
 

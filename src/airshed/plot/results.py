@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from airshed.core.arrays import Array
 from airshed.core.data import numbers
-from airshed.core.errors import DataError
+from airshed.core.errors import AirshedError, DataError
 from airshed.core.text import nearest
+from airshed.core.toml_text import parse_toml
 from airshed.grid.coordinates import check_places
 from airshed.grid.packing import PackedGrid, Raster
 from airshed.models.pasture.drought import DROUGHT, with_drought
@@ -86,6 +87,21 @@ class Results:
     def fields(self) -> list[str]:
         """Return the names of the variables on time, lat and lon."""
         return [str(name) for name, v in self._data.data_vars.items() if {"time", *self._cells} <= set(v.dims)]
+
+    @cached_property
+    def case(self) -> str:
+        """Return the title of the case with its grid and its mechanism, as far as the file has them."""
+        attributes = self._data.attrs
+        title = str(attributes.get("title", ""))
+        try:
+            settings = parse_toml(str(attributes.get("airshed_case", "")))
+        except AirshedError:
+            settings = {}
+        spacing = settings.get("grid", {}).get("spacing", {})
+        lon, lat = spacing.get("lon", ""), spacing.get("lat", "")
+        cells = f"{lon}" if lon == lat else f"{lon} x {lat}"
+        mechanism = Path(str(settings.get("chemistry", {}).get("mechanism", ""))).name
+        return ", ".join(text for text in (title, mechanism, cells.replace(" deg", "°")) if text)
 
     def chosen(self, names: Sequence[str] | None) -> list[str]:
         """Return the fields to draw: those named, else O3 and NO2, else all that the model computed.

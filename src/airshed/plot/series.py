@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from airshed.models.air.light import cos_zenith
 from airshed.plot import units
 from airshed.plot.geography import CITY_CREDIT, Area, City, cities
+from airshed.plot.limit_values import limit_values
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.page import Panels, footer, headline, in_unit, period
 from airshed.plot.results import Quantity, Results, place_in_words
@@ -43,6 +44,8 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
         if not daily(results.times):
             shade_night(axes, results.times, place)
         format_axes(axes, results.times, heights)
+        for colour, field in zip(LINES, fields, strict=False):
+            mark_limits(axes, field, results.quantity(field).unit, colour)
         axes.set_title(place.name, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     quantities = [results.quantity(field) for field in fields]
     names = " and ".join(q.short for q in quantities) if len(fields) < 3 else together(quantities)
@@ -51,8 +54,18 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
     where = "the largest cities" if places[0].population else "the middle of the area"
     headline(figure, panels.start, f"{names} in {where}", subtitle)
     _legend(figure, panels, [q.short for q in quantities])
-    footer(figure, panels.start + panels.across, CITY_CREDIT)
+    footer(figure, panels.start + panels.across, CITY_CREDIT, results.case)
     return figure
+
+
+def mark_limits(axes: Axes, field: str, unit: str, colour: str) -> None:
+    """Mark the limit values of a field by thin lines with labels, in the colour of its curve."""
+    for limit in limit_values(field, unit, *axes.get_ylim()):
+        axes.axhline(limit.value, color=colour, linewidth=0.8, linestyle=(0, (4, 3)), zorder=2)
+        axes.annotate(
+            limit.label, (0.99, limit.value), (0, 1.5), xycoords=axes.get_yaxis_transform(),
+            textcoords="offset points", ha="right", va="bottom", fontsize=SIZE["tiny"], color=colour,
+        )  # fmt: skip
 
 
 def together(quantities: Sequence[Quantity]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import Colormap, ListedColormap
+from matplotlib.colors import Colormap, ListedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.patheffects import withStroke
@@ -33,12 +33,22 @@ SIGNED = "signed"
 
 TABLES = MappingProxyType(
     {
-        "O3": ("deep", 0.0, 0.78), "NO2": ("matter", 0.0, 0.86), "NO": ("matter", 0.0, 0.86),
+        "O3": ("haze", 0.0, 1.0), "NO2": ("matter", 0.0, 0.86), "NO": ("matter", 0.0, 0.86),
         "SO2": ("turbid", 0.0, 0.7), "standing_dry_matter": ("speed", 0.0, 0.92), "growth": ("algae", 0.0, 0.9),
         "soil_water_index": ("deep", 0.0, 0.78), "drought_percentile": ("tarn", 0.2, 0.8),
         SIGNED: ("balance", 0.12, 0.88),
     }
 )  # fmt: skip
+OWN = MappingProxyType(
+    {
+        "haze": (
+            "ddeefa", "dfece2", "e6eaca", "ede7b3", "f2e199", "f7d97e", "fbd163", "fabb51", "f9a541", "f38e39",
+            "ee7630", "e45e30", "d8442f", "c33132", "ae2035", "941933", "7a1231",
+        ),
+    }
+)  # fmt: skip
+"""Tables of Airshed, at equal distances in CIELAB: pale blue, yellow, orange, red, of falling lightness."""
+
 OTHER = ("dense", 0.0, 0.8)
 """Colour tables by field, and the part of each that is used: where dark lines still show."""
 
@@ -87,11 +97,14 @@ def halo(width: float = 1.6) -> list[Any]:
 def colours(field: str, count: int = 256) -> Colormap:
     """Return the perceptual colour table of a field, from light to dark, without its darkest ends.
 
-    The tables are cmocean's (Thyng et al. 2016, Oceanography 29, 9-13), read as data: importing that package would load
-    all of pyplot.
+    Most tables are cmocean's (Thyng et al. 2016, Oceanography 29, 9-13), read as data: importing that package would
+    load all of pyplot.
     """
     name, first, last = TABLES.get(field, OTHER)
-    table = np.loadtxt(str(distribution("cmocean").locate_file(f"cmocean/rgb/{name}-rgb.txt")))
+    if name in OWN:
+        table = np.array([to_rgb(f"#{colour}") for colour in OWN[name]])
+    else:
+        table = np.loadtxt(str(distribution("cmocean").locate_file(f"cmocean/rgb/{name}-rgb.txt")))
     rows = np.linspace(first, last, count) * (len(table) - 1)
     rgb = np.stack([np.interp(rows, np.arange(len(table)), table[:, k]) for k in range(3)], axis=1)
     return ListedColormap(rgb, name=f"airshed.{name}").with_extremes(bad=NO_VALUE)
