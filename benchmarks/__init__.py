@@ -1,1 +1,1 @@
-"""What `airshed bench` measures, and counts: the speed of a run, chemistry, input and output, ranks, redistribution."""
+"""Benchmarks of `airshed bench`: speed and work of a run, chemistry, input and output, ranks, redistribution."""

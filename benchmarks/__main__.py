@@ -12,11 +12,11 @@ from airshed.cli.render import show
 
 Mechanisms = Annotated[
     list[str] | None,
-    typer.Option("--mechanism", metavar="NAME", help="emep, carbon_bond or ts1; may be repeated. All without it."),
+    typer.Option("--mechanism", metavar="NAME", help="emep, carbon_bond or ts1; may be repeated. Default: all."),
 ]
-Cells = Annotated[int | None, typer.Option(min=1, help="Cells with states of their own; 128 without it.")]
-Ranks = Annotated[int | None, typer.Option("-n", min=2, metavar="RANKS", help="Ranks in both groups; 4 without it.")]
-RankCounts = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of ranks, rising from 1.")]
+Cells = Annotated[int | None, typer.Option(min=1, help="Number of different cells. Default: 128.")]
+Ranks = Annotated[int | None, typer.Option("-n", min=2, metavar="RANKS", help="Ranks of both groups. Default: 4.")]
+RankCounts = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of ranks, increasing from 1.")]
 Hours = Annotated[float, typer.Option(min=0.25, help="Hours of the case that each run simulates.")]
 Rounds = Annotated[int, typer.Option(min=1, help="Rounds in which every setup runs once.")]
 Picture = Annotated[Path | None, typer.Option(metavar="FILE.png", help="Also draw the result.")]
@@ -32,7 +32,7 @@ app.add_typer(adjoints, name="adjoint")
 
 @app.callback()
 def speed(context: typer.Context, as_json: AsJson = False) -> None:
-    """Measure speed, the share of each process, and how close it comes to what the machine can do."""
+    """Measure speed, the share of each process, and the fraction of the machine's limits that is reached."""
     if context.invoked_subcommand is not None:
         return
     from benchmarks import speed
@@ -42,9 +42,9 @@ def speed(context: typer.Context, as_json: AsJson = False) -> None:
 
 @app.command("chemistry")
 def chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json: AsJson = False) -> None:
-    """Measure the solvers of chemistry, and MICM beside them where the package musica is installed; some minutes.
+    """Measure the chemistry solvers, and MICM for comparison where the package musica is installed; some minutes.
 
-    Exit code 1 when the two do not solve the same problem.
+    Exit code 1 where they do not solve the same problem.
     """
     from benchmarks import chemistry
 
@@ -62,16 +62,16 @@ def chemistry(mechanisms: Mechanisms = None, cells: Cells = None, as_json: AsJso
 @adjoints.callback()
 def adjoint(
     context: typer.Context,
-    hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case whose gradient is taken.")] = 24.0,
+    hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case of the gradient.")] = 24.0,
     rounds: Rounds = 5, overrides: Overrides = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure a step in reverse over a step, and a gradient over a run of west-europe; some minutes."""
+    """Measure an adjoint step relative to a step, and a gradient relative to a run of west-europe; some minutes."""
     if context.invoked_subcommand is not None:
         return
     from benchmarks import adjoint
 
     with Console(stderr=True).status("bench adjoint") as status:
-        report = adjoint.run(hours, rounds, overrides or (), lambda what: status.update(f"bench adjoint: {what}"))
+        report = adjoint.run(hours, rounds, overrides or (), lambda message: status.update(f"bench adjoint: {message}"))
     show(report, as_json=as_json)
 
 
@@ -83,26 +83,26 @@ def adjoint_io(
     rounds: Rounds = 6,
     stores: Annotated[str, typer.Option(metavar="NAME,...", help="Of checkpoints.")] = "files,mpiio,zarr",
     outputs: Annotated[str, typer.Option(metavar="NAME,...", help="Of output.")] = "gather,files,mpiio,zarr",
-    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Folder for output. Default: a temporary folder.")] = None,
     overrides: Overrides = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure what checkpoints and output cost a gradient and a run, on several numbers of ranks."""
+    """Measure the cost of checkpoints in a gradient and of output in a run, on several numbers of ranks."""
     from benchmarks import adjoint_io
 
-    asked = adjoint_io.Experiment(
+    experiment = adjoint_io.Experiment(
         case, tuple(overrides or ()), minutes, tuple(filter(None, stores.split(","))),
         tuple(filter(None, outputs.split(","))), rounds,
     )  # fmt: skip
     with Console(stderr=True).status("bench adjoint io") as status:
         found = adjoint_io.run(
-            asked, _numbers(ranks), folder, progress=lambda what: status.update(f"bench adjoint io: {what}")
+            experiment, _numbers(ranks), folder, progress=lambda message: status.update(f"bench adjoint io: {message}")
         )
-    show(adjoint_io.report(asked, found), as_json=as_json)
+    show(adjoint_io.report(experiment, found), as_json=as_json)
 
 
 @app.command("redistribution")
 def redistribution(ranks: Ranks = None, as_json: AsJson = False) -> None:
-    """Measure how fast arrays move between two groups of ranks, by each strategy and transport; a minute."""
+    """Measure the speed of redistribution between two groups of ranks, by strategy and transport; a minute."""
     from benchmarks import redistribution
 
     with Console(stderr=True).status("bench redistribution"):
@@ -121,7 +121,7 @@ def scaling(
 
     with Console(stderr=True).status("bench") as status:
         measured = scaling.run(
-            case, _numbers(ranks), hours, rounds, progress=lambda what: status.update(f"bench: {what}")
+            case, _numbers(ranks), hours, rounds, progress=lambda message: status.update(f"bench: {message}")
         )
     show(scaling.report(measured), as_json=as_json)
 
@@ -129,59 +129,61 @@ def scaling(
 @app.command("ranks")
 def ranks(
     case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
-    ranks: Annotated[int, typer.Option("-n", min=2, metavar="RANKS", help="How many ranks.")] = 2,
+    ranks: Annotated[int, typer.Option("-n", min=2, metavar="RANKS", help="Number of ranks.")] = 2,
     hours: Hours = 12.0, rounds: Rounds = 8, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure how much of several cores a case on as many ranks makes use of, and how much the machine gives at all."""
+    """Measure the parallel efficiency of a case on several cores, and that of independent programs; some minutes."""
     from benchmarks.scaling import efficiency
 
     with Console(stderr=True).status("bench") as status:
-        found = efficiency.efficiency(case, ranks, hours, rounds, progress=lambda what: status.update(f"bench: {what}"))
+        found = efficiency.efficiency(
+            case, ranks, hours, rounds, progress=lambda message: status.update(f"bench: {message}")
+        )
     show(efficiency.report(found), as_json=as_json)
 
 
 def _check_picture(path: Path | None) -> None:
-    """Raise OutputError before minutes of measuring where the picture could not be written after them."""
+    """Raise OutputError before the measurement where the picture could not be written after it."""
     from airshed.core.errors import OutputError
 
     if path is not None and path.suffix.lower() != ".png":
-        raise OutputError(f"--picture {path}: give a name that ends with .png")
+        raise OutputError(f"--picture {path}: the name must end in .png")
     if path is not None and not path.parent.is_dir():
-        raise OutputError(f"--picture {path}: there is no folder {path.parent}; make it first")
+        raise OutputError(f"--picture {path}: there is no folder {path.parent}; create it first")
 
 
 def _numbers(text: str) -> list[int]:
-    """The numbers of a list such as 1,2,4; raises CaseError."""
+    """Return the numbers of a list such as 1,2,4; raises CaseError."""
     from airshed.core.errors import CaseError
 
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise CaseError(f"--ranks {text!r} is no list of numbers; write it as 1,2,4")
+        raise CaseError(f"--ranks {text!r} is not a list of numbers; write 1,2,4")
     return [int(part) for part in parts]
 
 
 @app.command("io")
 def io(
-    strategies: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="All that are there without it.")] = "",
+    strategies: Annotated[str, typer.Option(metavar="NAME,NAME,...", help="Strategies. Default: all.")] = "",
     grid: Annotated[str, typer.Option(metavar="LONxLATxLEVEL", help="Size of the grid.")] = "64x64x32",
-    ranks: Annotated[int, typer.Option("-n", min=1, metavar="RANKS", help="How many ranks write.")] = 1,
+    ranks: Annotated[int, typer.Option("-n", min=1, metavar="RANKS", help="Number of ranks that write.")] = 1,
     steps: Annotated[int, typer.Option(min=1, help="Steps of a run, each with its input and output.")] = 5,
-    compute: Annotated[float, typer.Option(min=0.0, help="Seconds that a step computes.")] = 0.2,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs by each strategy.")] = 16,
-    bandwidth: Annotated[float | None, typer.Option(min=0.1, help="MB/s of all ranks: a slow disk.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    compute: Annotated[float, typer.Option(min=0.0, help="Seconds of computation in a step.")] = 0.2,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each strategy.")] = 16,
+    bandwidth: Annotated[float | None, typer.Option(min=0.1, help="MB/s of all ranks, as on a slow disk.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Folder for output. Default: a temporary folder.")] = None,
     picture: Picture = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure the strategies of output: wall time of each, and how much of it the asynchronous ones hide."""
+    """Measure the strategies of output: their wall time, and the share that asynchronous ones hide."""
     from benchmarks import io
 
     _check_picture(picture)
-    asked = io.Experiment(
+    experiment = io.Experiment(
         strategies=tuple(filter(None, strategies.split(","))), grid=io.grid_of(grid), steps=steps,
         compute=compute, repeats=repeats, bandwidth=None if bandwidth is None else 1e6 * bandwidth,
     )  # fmt: skip
     with Console(stderr=True).status("bench io"):
-        measured = io.run(asked, ranks, folder)
+        measured = io.run(experiment, ranks, folder)
     show(io.report(measured), as_json=as_json)
     if picture is not None:
         from benchmarks.io.picture import save_strategies
@@ -194,29 +196,31 @@ def output(
     case: Annotated[str, typer.Option(metavar="CASE", help="Case to run, shipped or a path.")] = "west-europe",
     hours: Annotated[float, typer.Option(min=0.25, help="Hours of the case that each run simulates.")] = 8.0,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of runs, with and without output.")] = 16,
-    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Folder for output. Default: a temporary folder.")] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure what the output of a case costs: whole runs with and without it, in turn; some minutes."""
+    """Measure the cost of a case's output by pairs of whole runs with and without it; some minutes."""
     from benchmarks import output
 
     with Console(stderr=True).status("bench output") as status:
-        report = output.run(case, hours, pairs, folder, progress=lambda what: status.update(f"bench output: {what}"))
+        report = output.run(
+            case, hours, pairs, folder, progress=lambda message: status.update(f"bench output: {message}")
+        )
     show(report, as_json=as_json)
 
 
 @app.command("pasture")
 def pasture(
-    days: Annotated[int, typer.Option(min=128, help="Days of Australia; 36525 are the whole century.")] = 384,
+    days: Annotated[int, typer.Option(min=128, help="Days of Australia; 36525 for the whole century.")] = 384,
     rounds: Rounds = 5,
-    folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Folder for output. Default: a temporary folder.")] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure a year of pasture over Queensland, and a century of Australia at 5 km, extrapolated; a minute or two."""
     from benchmarks import pasture
 
     with Console(stderr=True).status("bench pasture") as status:
-        report = pasture.run(days, rounds, folder, lambda what: status.update(f"bench pasture: {what}"))
+        report = pasture.run(days, rounds, folder, lambda message: status.update(f"bench pasture: {message}"))
     show(report, as_json=as_json)
 
 
@@ -224,19 +228,19 @@ def pasture(
 def serve(
     days: Annotated[int, typer.Option(min=1, max=366, help="Days of Queensland, each a step and an image.")] = 365,
     readers: Annotated[
-        int | None, typer.Option(min=1, help="Instead, that many readers of west-europe at 10 Hz while it runs.")
+        int | None, typer.Option(min=1, help="Measure instead readers of west-europe at 10 Hz while it runs.")
     ] = None,
-    seconds: Annotated[float, typer.Option(min=1.0, help="For how long they read, in each of three rounds.")] = 10.0,
+    seconds: Annotated[float, typer.Option(min=1.0, help="Duration of reading, in each of three rounds.")] = 10.0,
     soak: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help='Instead of rounds, read once, for a time: "10 min".'),
+        typer.Option(metavar="TIME", help='Read once for this time instead of in rounds: "10 min".'),
     ] = None,
-    ranks: Annotated[int, typer.Option("--ranks", "-n", min=1, help="Ranks of the model that they read from.")] = 1,
+    ranks: Annotated[int, typer.Option("--ranks", "-n", min=1, help="Ranks of the model.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the live server: a year of Queensland stepped by a client, and what messages and images take.
+    """Measure the live server: a year of Queensland stepped by a client, and the time of messages and images.
 
-    With --readers: how much they slow the model, what the slowest of them gets, and the server's memory.
+    With --readers: the slowing of the model, the frame rate of the slowest reader, and the server's memory.
     """
     from airshed.core.units import to
     from benchmarks.serve import load, timing

@@ -1,8 +1,8 @@
-"""Measures what gradients cost: a step in reverse over a step, and a gradient over a run.
+"""Measure the cost of gradients: an adjoint step relative to a step, and a gradient relative to a run.
 
-Both sides of a ratio take turns, round by round, in one process; the ratio is the median over rounds, so that it holds
-on a machine whose clock drifts. EMEP's steps are those of west-europe. TS1 has neither emission nor light there, so
-its step is that of air at random, with constant rates in the place of light.
+Both sides of a ratio alternate, round by round, in one process; the ratio is the median over rounds, so that it holds
+on a machine whose clock drifts. Steps of EMEP are those of west-europe. For TS1 that case has neither emission nor
+photolysis, so its step is one of random air, with constant rates instead of photolysis.
 """
 
 import resource
@@ -27,7 +27,7 @@ from benchmarks.chemistry.report import empty_cache
 from benchmarks.random_air import random_air
 
 HOURS, ROUNDS = 24.0, 9
-"""Of the gradient, and how often steps take turns."""
+"""Hours of the gradient, and rounds of steps."""
 
 CASE: Final = "west-europe"
 TS1: Final = "musica:ts1"
@@ -39,18 +39,18 @@ Progress = Callable[[str], object]
 
 @dataclass(frozen=True)
 class AdjointReport(Report):
-    """The report; `ratios` by the names that programs read."""
+    """Report with `ratios` by the names that programs read."""
 
     ratios: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as a JSON object, with the ratios beside its tables."""
+        """Return the report as a JSON object, including the ratios."""
         return {**super().to_dict(), **self.ratios}
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """Times of a step in reverse over a step: with what operators read and factors on rates left out, and of all."""
+    """Times of an adjoint step over a step: without and with the derivatives of operator inputs and rate factors."""
 
     some: float
     every: float
@@ -58,7 +58,7 @@ class Ratios:
 
 @dataclass(frozen=True)
 class Whole:
-    """Wall times [s] of a run and of a gradient over it, by rounds, and the greatest memory of the process [GB]."""
+    """Wall times [s] of a run and of its gradient, by rounds, and the greatest memory of the process [GB]."""
 
     runs: Sequence[float]
     gradients: Sequence[float]
@@ -66,11 +66,11 @@ class Whole:
 
 
 def run(
-    hours: float = HOURS, rounds: int = ROUNDS, overrides: Sequence[str] = (), progress: Progress = lambda what: None
+    hours: float = HOURS, rounds: int = ROUNDS, overrides: Sequence[str] = (), progress: Progress = lambda message: None
 ) -> AdjointReport:
-    """Measure, with a gradient over so many hours: minutes for a day, and for compilers.
+    """Measure with a gradient over `hours`; a day takes minutes, plus compilation.
 
-    overrides  of the settings of the case whose gradient is taken
+    overrides  settings of the case of the gradient
     """
     progress(f"a gradient over {hours:g} h")
     whole = measure_whole(Case.load(CASE, [*_SETTINGS, f'time.length="{hours!r} h"', *overrides]))
@@ -89,22 +89,22 @@ def run(
 
 
 def reverse_over_forward(run: Recording, rounds: int) -> Ratios:
-    """Return the time of steps in reverse over that of the same steps forward, on one thread."""
+    """Return the time of adjoint steps over that of the same steps forward, on one thread."""
     some, every = (Replay(run, random_cost(run, 0), all_inputs=each) for each in (False, True))
     works = some.repeat, some.reverse, every.reverse
-    times = [[_timed(work) for work in works] for _ in range(rounds + 1)][1:]  # the first compiles, and fills caches
+    times = [[_timed(work) for work in works] for _ in range(rounds + 1)][1:]  # the first compiles and fills caches
     return Ratios(*(median(each[back] / each[0] for each in times) for back in (1, 2)))
 
 
 def two_over_one(run: Recording, rounds: int) -> float:
-    """Return how many times as fast steps in reverse are on two threads as on one."""
+    """Return the speed-up of adjoint steps by a second thread."""
     one, two = (Replay(run, random_cost(run, 0), threads=threads, all_inputs=False) for threads in (1, 2))
     pairs = [(_timed(one.reverse), _timed(two.reverse)) for _ in range(rounds + 1)]
     return median(first / second for first, second in pairs[1:])
 
 
 def compile_seconds(run: Recording) -> float:
-    """Return what it takes to make the step in reverse, with nothing cached [s]."""
+    """Return the time of building the adjoint step without any cache [s]."""
     with empty_cache():
         return sum(sum(compile_reverse(each).seconds.values()) for each in run.derivatives.kernels.values())
 
@@ -112,8 +112,8 @@ def compile_seconds(run: Recording) -> float:
 def measure_whole(case: Case, rounds: int = 3) -> Whole:
     """Return the times of a gradient of a mean at the end of a case, and of a run of the same case without output.
 
-    A first gradient is not counted: it compiles the kernels, and touches memory, which a virtual machine may have to
-    ask its host for.
+    A first gradient is not counted: it compiles the kernels and allocates memory, which a virtual machine may have to
+    request from its host.
     """
     end = case.time.length.value
     gradient(case, mean_cost(case, end))
@@ -125,7 +125,7 @@ def measure_whole(case: Case, rounds: int = 3) -> Whole:
 
 
 def mean_cost(case: Case, seconds: float) -> CostOfFunction:
-    """Return the mean of ozone, or of the first species of a case without, at a time [s]."""
+    """Return the mean of ozone, or of the first species of a case without ozone, at a time [s]."""
     names = case.network().names
     name = "O3" if "O3" in names else names[0]
     return CostOfFunction(seconds, [name], lambda q: (float(q[name].mean()), {name: 0.0 * q[name] + 1.0}))
@@ -135,12 +135,12 @@ def report(
     whole: Whole, ratios: Mapping[str, Ratios | None], compiling: Mapping[str, float], threads: float | None,
     hours: float,
 ) -> AdjointReport:  # fmt: skip
-    """Return what was measured as a report."""
+    """Return the measurements as a report."""
     over_run = median(back / forth for forth, back in zip(whole.runs, whole.gradients, strict=True))
     facts: dict[str, Cell] = {
         "processor": processor().model, "cores": usable_cores(), f"gradient over {hours:g} h, over the run": over_run,
         "run [s]": median(whole.runs), "gradient [s]": median(whole.gradients),
-        "greatest memory of the process [GB]": whole.memory, "steps in reverse: two threads over one": threads,
+        "greatest memory of the process [GB]": whole.memory, "adjoint steps: two threads over one": threads,
     }  # fmt: skip
     if ratios.get("ts1") is None:
         facts["ts1"] = f"not measured: it needs {NO_MUSICA}"
@@ -148,7 +148,7 @@ def report(
     every = {name: None if each is None else each.every for name, each in ratios.items()}
     rows = [(name, some[name], every[name], compiling.get(name)) for name in ratios]
     heads = "mechanism", "over a step forward", "of all inputs, with rates", "compile [s]"
-    table = Table("A step in reverse, one thread", heads, rows)
+    table = Table("An adjoint step, one thread", heads, rows)
     found = {
         "reverse_over_forward": some, "reverse_of_all_over_forward": every,
         "gradient_over_run": over_run, "gradient_memory_gb": whole.memory,

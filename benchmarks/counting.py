@@ -1,4 +1,4 @@
-"""Counts the work of a compiled step: operations and bytes for one cell and step, from the generated code itself."""
+"""Counted work of a compiled step: operations and bytes per cell and step, from the generated code itself."""
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
@@ -17,36 +17,37 @@ TRANSPORT: Final = 3 * FACE + 6 + 7 + 4
 """Operations of transport per species: three faces, their divergence, the two-step right-hand side, the start."""
 
 ELIMINATION: Final = 19
-"""Operations per species and sweep besides P and L: elimination with a reciprocal, substitution, budget sums."""
+"""Operations per species and sweep in addition to P and L: elimination with a reciprocal, substitution, budget sums."""
 
 EXPONENTIAL: Final = 34
 """Operations of one vector exponential."""
 
 STATE_PASSES: Final = 5
-"""How often the step moves a state array between memory and core: q read, the other level and the tendency read and
-written."""
+"""Number of times that the step moves a state array between memory and core: q is read, the other time level and the
+tendency are read and written."""
 
 FORCING_FIELDS: Final = 2 * 6 + 6
-"""Fields without species that the step moves: six at two ends of an interval; air, tendencies: read and written."""
+"""Fields without species that the step moves: six at two ends of an interval, and six of air that are both read and
+written."""
 
 
 def operations_per_cell(kernel: StepKernel, sweeps: int) -> float:
-    """Return the floating-point operations of one cell in one step."""
+    """Return the floating-point operations of a cell in a step."""
     species = len(kernel.network.species)
     chemistry = kernel.source.operations + species * ELIMINATION
     return species * TRANSPORT + sweeps * chemistry + len(kernel.source.table.functions) * EXPONENTIAL
 
 
 def bytes_per_cell(kernel: StepKernel) -> float:
-    """Return the bytes that one cell must move between memory and core in one step, if caches keep all they can."""
+    """Return the bytes that a cell must move between memory and core in a step, with perfect caches."""
     size = 8 if kernel.shape.precision == "double" else 4
     return float(size * (len(kernel.network.species) * STATE_PASSES + FORCING_FIELDS))
 
 
 def array_bytes(*holders: object, without: Iterable[object] = ()) -> int:
-    """Return the bytes of all arrays that objects of the model hold, also in what they hold, each array once.
+    """Return the bytes of all arrays in objects of the model and in their members, each array once.
 
-    without  objects that are not looked into
+    without  objects that are not searched
     """
     arrays: dict[int, np.ndarray[Any, Any]] = {}
     seen = {id(each) for each in without}
@@ -66,7 +67,7 @@ def array_bytes(*holders: object, without: Iterable[object] = ()) -> int:
 
 
 def _held(holder: object) -> Iterable[object]:
-    """The objects held by an object of the model, a container, a method or a finished job."""
+    """Return the members of an object of the model, a container, a method or a finished job."""
     if isinstance(holder, Mapping):
         return list(holder.values())
     if isinstance(holder, list | tuple):

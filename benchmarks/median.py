@@ -8,7 +8,7 @@ from typing import Final
 
 _CONFIDENCE: Final = 0.95
 FEWEST: Final = 6
-"""Measurements that an interval needs: the median lies beyond all of fewer in more than 5 of 100 experiments."""
+"""Measurements that an interval needs: with fewer, the median is outside of all of them in over 5 % of experiments."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Median:
 def median_of(sample: Sequence[float]) -> Median:
     """Return the median and its confidence interval of at least 95 %, between two values of the sample.
 
-    The number of values below the median of what they are drawn from is binomial, whatever its distribution.
+    The number of values below the true median is binomial, for every distribution of the values.
     """
     ordered, count = sorted(sample), len(sample)
-    cut, beyond = 0, 0.5**count  # the chance that the median lies below the smallest value
+    cut, beyond = 0, 0.5**count  # the probability of a median below the smallest value
     if 2.0 * beyond > 1.0 - _CONFIDENCE:
         return Median(median(ordered), None, None)
     while 2.0 * (beyond + comb(count, cut + 1) * 0.5**count) <= 1.0 - _CONFIDENCE:

@@ -1,8 +1,8 @@
-"""Measures the cost of a case's output, by pairs of whole runs with and without it.
+"""Measure the cost of a case's output, by pairs of whole runs with and without it.
 
-Runs of one case differ by more than output costs, and the speed of a machine drifts. So the two runs of a pair follow
-each other in alternating order, and the median of the differences has a confidence interval by ranks,
-see :mod:`benchmarks.median`.
+Runs of the same case differ by more than the cost of output, and the speed of a machine drifts. So the two runs of a
+pair follow each other in alternating order. The median of the differences has a confidence interval by ranks, see
+:mod:`benchmarks.median`.
 """
 
 import gc
@@ -22,7 +22,7 @@ from airshed.runtime.simulation import Simulation
 from benchmarks.median import FEWEST, median_of
 
 HOURS, PAIRS = 8.0, 16
-"""Of each run, and how many pairs of runs: a few minutes for the case west-europe."""
+"""Hours of each run, and number of pairs: a few minutes for the case west-europe."""
 
 _COLUMNS: Final = (
     "of a run", "without [s]", "added [s]", "at least [s]", "at most [s]", "added [%]", "at least [%]", "at most [%]",
@@ -31,12 +31,12 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class Spent:
-    """What a run took [s].
+    """Time of a run [s].
 
-    all        wall time from the preparation until the results and the summary are there
-    later      of that, what comes after the first step: the record of the start is before it
-    processor  time of all threads, of all of it
-    inside     what the computing thread spent on output, by its own clock
+    all        wall time from the preparation until the results and the summary are on disk
+    later      part of it after the first step: the record of the start is before it
+    processor  processor time of all threads
+    inside     time of the computing thread in output, by its own clock
     """
 
     all: float
@@ -46,12 +46,12 @@ class Spent:
 
 
 Pair = tuple[Spent, Spent]
-"""A run without output, and one with it."""
+"""A run without output, and a run with it."""
 
 
 def run(
     case: str | Path, hours: float = HOURS, pairs: int = PAIRS, folder: Path | None = None,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda message: None,
 ) -> Report:  # fmt: skip
     """Run the first hours of a case, without its spin-up and restarts, in a folder on the disk in question.
 
@@ -59,11 +59,11 @@ def run(
     """
     loaded = Case.load(case, [f"time.length={hours:g} h", "time.spinup=0 h", f"restart.every={2 * hours:g} h"])
     if not loaded.output:
-        raise CaseError(f"{loaded.name} writes no output: there is no [[output]] in it, and nothing to measure")
+        raise CaseError(f"{loaded.name} has no [[output]], so there is nothing to measure")
     found: list[Pair] = []
     with tempfile.TemporaryDirectory(prefix="airshed-bench-output-", dir=folder) as place:
         for turn in range(pairs + 1):
-            progress(f"pair {turn} of {pairs}" if turn else "a pair that does not count")
+            progress(f"pair {turn} of {pairs}" if turn else "a pair that is not counted")
             results = Path(place) / str(turn)
             if turn % 2:
                 written = _spent(loaded, results)
@@ -82,14 +82,14 @@ def _spent(case: Case, folder: Path | None) -> Spent:
         stepped = time.perf_counter()
         simulation.run()
         if folder is None:
-            simulation.summary().to_text()  # which a run with a folder leaves there
+            simulation.summary().to_text()  # a run with a folder writes it too
         inside = simulation._wall["output and restarts"]
     done = time.perf_counter()
     return Spent(done - began, done - stepped, time.process_time() - processor, inside)
 
 
 def report(case: Case, hours: float, pairs: Sequence[Pair]) -> Report:
-    """Return what output adds to a run."""
+    """Return the cost of output in a run."""
     rows = [
         _row("wall time", [(without.all, written.all) for without, written in pairs]),
         _row("wall time after the first step", [(without.later, written.later) for without, written in pairs]),
@@ -98,7 +98,7 @@ def report(case: Case, hours: float, pairs: Sequence[Pair]) -> Report:
     ]
     note = (
         "Medians of pairs of runs. at least, at most: the confidence interval of the median difference (95 %, by "
-        "ranks). by the clock inside: what the computing thread spends on output, of the wall time."
+        "ranks). by the clock inside: wall time of the computing thread in output."
     )
     if len(pairs) < FEWEST:
         note += f" With {counted(len(pairs), 'pair')} there is no interval; it needs {FEWEST} at least."
@@ -111,7 +111,7 @@ def report(case: Case, hours: float, pairs: Sequence[Pair]) -> Report:
         "outputs": ", ".join(f"{each.name}: {_fields(each.fields)} every {each.every.text}" for each in case.output),
     }  # fmt: skip
     tables = [
-        Table("What output adds", _COLUMNS, rows, note),
+        Table("Cost of output", _COLUMNS, rows, note),
         Table("Wall time of a run", ("run", "min [s]", "median [s]", "max [s]"), spread),
     ]
     return Report("bench output", tables, facts)

@@ -1,4 +1,4 @@
-"""Steps of a mechanism in air at random, recorded as those of a run are: for mechanisms that no case has."""
+"""Steps of a mechanism in random air, recorded like those of a run, for mechanisms without a case."""
 
 from dataclasses import replace
 
@@ -17,11 +17,11 @@ from airshed.program.integrators import integrator
 from airshed.program.weights import two_step_weights
 
 _OPEN = 1e-3
-"""In the place of what a mechanism leaves open [1/s]."""
+"""Rate constants of open reactions [1/s]."""
 
 
 def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20, 40)) -> Recording:
-    """Return steps of 100 s in air at random, of cells (level, lat, lon)."""
+    """Return steps of 100 s in random air, of cells (level, lat, lon)."""
     network = load_mechanism(mechanism).with_defaults()
     network = network.bind({each.name: _OPEN for each in network.parameters})
     kernel = compile_mechanism(network, cells[0])
@@ -49,7 +49,7 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
 
 
 def _as_in_runs(trial: Trial) -> Trial:
-    """Return air whose cells differ by a third, and that was so before: in runs few values are clipped."""
+    """Return air whose cells differ by a third, at both time levels: in runs few values are clipped."""
     random, fields = np.random.default_rng(1), trial.fields
     species = np.exp(random.uniform(np.log(1e-14), np.log(1e-8), (len(fields.q), 1, 1, 1)))
     q = species * random.uniform(0.7, 1.3, fields.q.shape)

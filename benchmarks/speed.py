@@ -1,8 +1,8 @@
-"""Measures the speed of the west-europe case for a day, and compares it with the limits of memory and cores.
+"""Measure the speed of the west-europe case over a day, and compare it with the limits of memory and cores.
 
-Every figure comes from running the case itself, forcing included, output not. Speeds are quoted as the median over
-simulated hours, on one core in double precision, on one in single, and on two threads, taken in turn hour by hour.
-Counted operations and bytes are those of the generated code, not of a counter in the processor.
+All figures are from runs of the case itself, with forcing and without output. Speeds are medians over simulated
+hours, on one core in double precision, on one in single precision, and on two threads, alternating hour by hour.
+Operations and bytes are counted in the generated code, not by the processor.
 """
 
 import json
@@ -34,18 +34,18 @@ _CASE = "west-europe"
 _DAY = 86400.0
 _COPY_BYTES = 256 * 2**20
 _DISTURBED = 0.05
-"""Cores that other programs take in an hour that ratios leave out: two threads need both cores, one thread does not."""
+"""Cores used by other programs above which an hour is excluded from ratios: two threads need both cores."""
 _FEWEST = 3
-"""Undisturbed hours below which ratios are of all hours."""
+"""Least number of undisturbed hours; with fewer, ratios use all hours."""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """One measured run.
+    """Results of a measured run.
 
     cell_steps     cells advanced by a step per second of wall time, median over simulated hours; rates: each hour's
     inside         cells advanced by a step per second of a thread's time in the compiled step, each hour's
-    others         cores that other programs took while the runs had their turns, each hour's
+    others         cores used by other programs during the runs, each hour's
     cell_days      simulated cells times days per hour of one core, over the whole run
     parts          share of each part of the step in the threads' time [1]
     """
@@ -69,14 +69,14 @@ class Speed:
 
 
 def run(hours: float = 24.0) -> Report:
-    """Measure and report; `hours` of the case are simulated at each speed, hour by hour in turn."""
+    """Measure and report; `hours` of the case are simulated at each setting, alternating hour by hour."""
     bandwidth = copy_bandwidth()
     settings = [("double", 1), ("single", 1)] + ([("double", 2)] if usable_cores() > 1 else [])
     speeds = measure(settings, hours)
     facts: dict[str, Cell] = {
         "processor": processor().model, "cores": usable_cores(), "memory bandwidth, one core copying [GB/s]": bandwidth,
-        "cores that other programs took meanwhile": statistics.mean(speeds[0].others),
-        "undisturbed hours, of which ratios are": sum(_undisturbed(speeds[0])),
+        "cores used by other programs": statistics.mean(speeds[0].others),
+        "undisturbed hours, used for ratios": sum(_undisturbed(speeds[0])),
         "speed of single over double precision": _ratio(speeds[1], speeds[0]),
     }  # fmt: skip
     if len(speeds) > 2:
@@ -89,14 +89,14 @@ def run(hours: float = 24.0) -> Report:
 
 
 def measure(settings: Sequence[tuple[str, int]], hours: float) -> list[Speed]:
-    """Run the case without output at several settings (precision, threads), each simulated hour at all of them in turn.
+    """Run the case without output at several settings (precision, threads), alternating hour by simulated hour.
 
-    The speed of a machine with other users changes from minute to minute; alternating keeps ratios meaningful.
+    The speed of a shared machine changes from minute to minute; alternation makes ratios meaningful.
     """
     with ExitStack() as stack:
         runs = [stack.enter_context(_simulation(precision, threads, hours)) for precision, threads in settings]
         for simulation in runs:
-            simulation.step()  # fills caches; neither its time nor what it simulated counts
+            simulation.step()  # fills caches; the step is not counted
         before = [(simulation.seconds, simulation.model.stepper.seconds) for simulation in runs]
         passed: list[list[_Hour]] = [[] for _ in runs]
         others = []
@@ -154,7 +154,7 @@ def _speed(
 
 
 def _taken_by_others() -> float:
-    """Time of the machine's cores that other programs took since it started [s]; 0 if the system has no record."""
+    """Return the core time used by other programs since the start of the machine [s]; 0 without a record."""
     try:
         with open("/proc/stat") as statistic:
             user, nice, system, _, _, interrupts, soft, stolen, *_ = map(int, statistic.readline().split()[1:])
@@ -165,19 +165,19 @@ def _taken_by_others() -> float:
 
 
 def _undisturbed(speed: Speed) -> list[bool]:
-    """The hours in which other programs took hardly any of the cores."""
+    """Return for each hour whether other programs used almost no core time."""
     return [taken < _DISTURBED for taken in speed.others]
 
 
 def _ratio(one: Speed, other: Speed, rates: str = "rates") -> float:
-    """The speed of one run over that of another: the median over undisturbed hours, each measured side by side."""
+    """Return the ratio of the speeds of two runs: the median over undisturbed hours, each measured in alternation."""
     ratios = [a / b for a, b in zip(getattr(one, rates), getattr(other, rates), strict=True)]
     undisturbed = _undisturbed(one)
     return float(statistics.median(compress(ratios, undisturbed) if sum(undisturbed) >= _FEWEST else ratios))
 
 
 def copy_bandwidth(repeats: int = 7) -> float:
-    """Return the rate at which one core copies large arrays [GB/s], bytes read and bytes written, median."""
+    """Return the median rate of copying large arrays on one core [GB/s], bytes read plus bytes written."""
     source = np.ones(_COPY_BYTES // 8)
     target = np.empty_like(source)
     rates = []
@@ -202,7 +202,7 @@ def _speeds(speeds: list[Speed]) -> Table:
 def _shares(speeds: list[Speed]) -> Table:
     names = list(speeds[0].parts)
     rows: list[tuple[Cell, ...]] = [(s.label, *(s.parts[name] for name in names)) for s in speeds]
-    note = "of the time in the compiled step; forcing and control: what the threads wait for, of the wall time"
+    note = "of the time in the compiled step; forcing and control: share of the wall time in which the threads wait"
     return Table("Share of each part", ("run", *names), rows, note)
 
 
@@ -215,7 +215,7 @@ def _roofline(speeds: list[Speed], bandwidth: float) -> Table:
     for s in speeds:
         rate = s.cell_steps / s.threads / 1e9
         rows.append((s.label, s.operations, rate * s.operations, s.bytes, rate * s.bytes, rate * s.bytes / bandwidth))
-    return Table("Counted work against the machine", columns, rows, "bytes: each array of the state once, see counting")
+    return Table("Counted work and limits of the machine", columns, rows, "bytes: each array of the state once")
 
 
 _START = """
@@ -244,7 +244,7 @@ for _ in range(40):
     simulation.step()
 model = simulation.model
 if model.stepper.pool is not None:
-    model.stepper.pool.submit(int).result()  # what is read ahead is there
+    model.stepper.pool.submit(int).result()  # prefetched data have arrived
 facts = {
     "own": anonymous() - libraries,
     "array": model.stepper.state.q.nbytes / 2**20,
@@ -265,24 +265,24 @@ print(json.dumps(sum(compile_mechanism(load_mechanism("emep"), 18).seconds.value
 
 
 def _start_facts() -> dict[str, Cell]:
-    """Return compile time, start-up time and memory, each in a process of its own."""
+    """Return compile time, start-up time and memory, each in a separate process."""
     with tempfile.TemporaryDirectory() as empty:
         compilation = _answer(_COMPILATION, {CACHE_VARIABLE: empty})
-    _answer(_START, {})  # fills the caches of kernels and of Python's modules
+    _answer(_START, {})  # fills the caches of kernels and of Python modules
     start = _answer(_START, {})
     memory = _answer(_MEMORY, {}, json.dumps(start["modules"]))
     return {
-        "emep compiled, nothing cached [s]": compilation,
-        "start of the program to the end of the first step, cached [s]": start["first"],
+        "compilation of emep without cache [s]": compilation,
+        "start of the program to the end of the first step, with cache [s]": start["first"],
         "the model's own memory [MiB]": memory["own"],
-        "of it the state [MiB]": memory["state"],
-        "of it the forcing [MiB]": memory["forcing"],
-        "aim: four state arrays and the forcing [MiB]": 4.0 * memory["array"] + memory["forcing"],
+        "state [MiB]": memory["state"],
+        "forcing [MiB]": memory["forcing"],
+        "target: four state arrays and the forcing [MiB]": 4.0 * memory["array"] + memory["forcing"],
     }
 
 
 def _answer(code: str, environment: dict[str, str], text: str = "") -> Any:
-    """Run a program in another process, which reads a text and may keep compiled modules; return its JSON."""
+    """Run a program in another process with a text as standard input and an optional module cache; return its JSON."""
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code]
     variables |= environment

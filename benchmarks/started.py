@@ -1,4 +1,4 @@
-"""Starts ranks that measure, and returns what they found: ``python -m benchmarks.started MODULE REQUEST`` is one."""
+"""Start ranks that measure, and return their results: ``python -m benchmarks.started MODULE REQUEST`` is one rank."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from airshed.parallel.mpiexec import find_mpiexec
 
 
 def answer_of(module: str, request: Mapping[str, Any], ranks: int) -> Any:
-    """Return what the function ``measured`` of a module finds on so many ranks for a request, as JSON has it.
+    """Return the result of the function ``measured`` of a module on a number of ranks, for a request, as JSON.
 
     Raises AirshedError where that fails.
     """
@@ -29,13 +29,13 @@ def answer_of(module: str, request: Mapping[str, Any], ranks: int) -> Any:
     done = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        said = [line for line in lines if not line.startswith("Abort(")]  # MPI, after a rank
-        raise AirshedError(f"the ranks that measure failed: {(said or lines)[-1]}")
+        own = [line for line in lines if not line.startswith("Abort(")]  # without the message of MPI
+        raise AirshedError(f"the measuring ranks failed: {(own or lines)[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def main(module: str, request: str) -> None:
-    """Measure on one of these ranks; the first one prints what was found as JSON. An error of one rank ends all."""
+    """Measure on one of these ranks; the first one prints the results as JSON. An error of one rank ends all ranks."""
     measured, ranks = import_module(module).measured, world()
     with failing_together(ranks, lambda error: (str(error) or type(error).__name__, 1)):
         try:

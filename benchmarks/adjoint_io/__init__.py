@@ -1,7 +1,7 @@
-"""Measures what checkpoints and output cost a gradient and a run, on several numbers of ranks.
+"""Measure the cost of checkpoints in a gradient and of output in a run, on several numbers of ranks.
 
-The experiment of a study of a 4D-Var code whose checkpoints are written at every step: by each strategy, on ever more
-processes, with what they take of the whole.
+The experiment is that of a study of a 4D-Var code whose checkpoints are written at every step: by each strategy, on
+increasing numbers of processes, with their share of the total time.
 
 source  Resler, Eben & Jurus, Fine resolution modeling with CMAQ-adjoint (poster): strategies of I/O for checkpoints
 """

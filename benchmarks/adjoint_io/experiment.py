@@ -1,7 +1,7 @@
-"""What is measured, on one rank or several that make the same calls.
+"""The measurement, on one rank or several that make the same calls.
 
-Checkpoints: a gradient whose every level is stored, as in the plan `all`, and read in the backward pass. Output: a run
-that writes all species several times. Both are whole cases, and each has one beside it that writes nothing.
+Checkpoints: a gradient that stores every time level, as in the plan `all`, and reads it in the backward pass. Output: a
+run that writes all species several times. Both are whole cases, each compared with the same case without writing.
 """
 
 import shutil
@@ -31,19 +31,19 @@ OUTPUTS: Final = ("gather", "files", "mpiio", "zarr")
 CHECKPOINTS, OUTPUT = "checkpoints", "output"
 MODES: Final = {CHECKPOINTS: ("sync",), OUTPUT: ("sync", "async")}
 NOTHING: Final = "nothing"
-"""The gradient with levels in memory, and the run without output."""
+"""The gradient with time levels in memory, and the run without output."""
 
 _RECORDS: Final = 6
-"""Of the output of a run."""
+"""Records in the output of a run."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is asked for.
+    """Settings of the experiment.
 
-    settings  of the case, besides
+    settings  additional settings of the case
     minutes   of the case that each run simulates
-    rounds    in which every kind runs once, besides a first one that does not count
+    rounds    in which every kind runs once; a first round is not counted
     """
 
     case: str = "west-europe"
@@ -54,25 +54,25 @@ class Experiment:
     rounds: int = 6
 
     def check(self) -> None:
-        """Raise CaseError for a store or a strategy that there is not."""
+        """Raise CaseError for an unknown store or strategy."""
         for name, known in [*((each, STORES) for each in self.stores), *((each, STRATEGIES) for each in self.outputs)]:
             if name not in known:
-                raise CaseError(f"{name!r} cannot be measured; take some of {', '.join(known)}")
+                raise CaseError(f"{name!r} cannot be measured; choose from {', '.join(known)}")
 
     def kinds(self) -> Iterator[tuple[str, str]]:
-        """Yield what is measured: checkpoints or output, and "nothing" or "NAME:MODE"."""
-        for what, names in ((CHECKPOINTS, self.stores), (OUTPUT, self.outputs)):
+        """Yield the kinds of runs: checkpoints or output, and "nothing" or "NAME:MODE"."""
+        for subject, names in ((CHECKPOINTS, self.stores), (OUTPUT, self.outputs)):
             if names:
-                yield what, NOTHING
-                yield from ((what, f"{name}:{mode}") for name in names for mode in MODES[what])
+                yield subject, NOTHING
+                yield from ((subject, f"{name}:{mode}") for name in names for mode in MODES[subject])
 
-    def load(self, what: str, kind: str) -> Case:
+    def load(self, subject: str, kind: str) -> Case:
         """Return the case of a kind, on one thread and without its spin-up."""
         settings = [
             'time.spinup="0 h"', f'time.length="{self.minutes!r} min"', "run.threads=1", "output=[]", *self.settings,
         ]  # fmt: skip
         name = kind.removesuffix(":sync")
-        if what == CHECKPOINTS:
+        if subject == CHECKPOINTS:
             store = "memory" if kind == NOTHING else name
             settings += ['adjoint.plan="all"', 'adjoint.memory="1e3 GB"', 'adjoint.disk="1e3 GB"']
             settings += [f'adjoint.store="{store}"']
@@ -83,11 +83,11 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was measured on a number of ranks.
+class RankMeasurements:
+    """Measurements on a number of ranks.
 
     steps  of a run;  cells  of the whole area
-    level  bytes of a level on the rank that has the most;  record  bytes of all output of a run, in single precision
+    level  bytes of a time level on the rank with the most;  record  bytes of all output of a run, in single precision
     walls  wall times [s] of the slowest rank, by checkpoints or output and by kind
     """
 
@@ -98,34 +98,34 @@ class Found:
     record: int = 0
     walls: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
-    def added(self, what: str, kind: str) -> list[float]:
-        """Return what a kind takes [s] beyond the run of its round that writes nothing."""
-        walls = self.walls[what]
+    def added(self, subject: str, kind: str) -> list[float]:
+        """Return the time [s] of a kind beyond the run without writing in the same round."""
+        walls = self.walls[subject]
         return [wall - nothing for wall, nothing in zip(walls[kind], walls[NOTHING], strict=True)]
 
 
-def measure(asked: Experiment, ranks: Communicator, folder: Path) -> dict[str, Any]:
-    """Return what is found on these ranks, as JSON can hold it; kinds take turns, in one order and in the other."""
-    kinds, sizes = list(asked.kinds()), _Sizes()
-    walls: dict[str, dict[str, list[float]]] = {what: {} for what, _ in kinds}
-    for turn in range(asked.rounds + 1):
-        for what, kind in kinds if turn % 2 else reversed(kinds):
+def measure(experiment: Experiment, ranks: Communicator, folder: Path) -> dict[str, Any]:
+    """Return the measurements on these ranks for JSON; kinds alternate in both orders."""
+    kinds, sizes = list(experiment.kinds()), _Sizes()
+    walls: dict[str, dict[str, list[float]]] = {subject: {} for subject, _ in kinds}
+    for turn in range(experiment.rounds + 1):
+        for subject, kind in kinds if turn % 2 else reversed(kinds):
             ranks.barrier()
-            case = asked.load(what, kind)
-            spent = _gradient(case, sizes, folder) if what == CHECKPOINTS else _run(case, folder / kind, sizes)
+            case = experiment.load(subject, kind)
+            spent = _gradient(case, sizes, folder) if subject == CHECKPOINTS else _run(case, folder / kind, sizes)
             ranks.barrier()
             if ranks.rank == 0:
                 shutil.rmtree(folder / kind, ignore_errors=True)
-            if turn:  # what compiles, and loads libraries, does not count
-                walls[what].setdefault(kind, []).append(float(ranks.largest(np.array([spent]))[0]))
+            if turn:  # the first turn compiles and loads libraries, and is not counted
+                walls[subject].setdefault(kind, []).append(float(ranks.largest(np.array([spent]))[0]))
     greatest = ranks.largest(np.array([sizes.level]))
-    found = Found(ranks.size, sizes.steps, sizes.cells, int(greatest[0]), sizes.record, walls)
+    found = RankMeasurements(ranks.size, sizes.steps, sizes.cells, int(greatest[0]), sizes.record, walls)
     return asdict(found)
 
 
 @dataclass
 class _Sizes:
-    """What runs tell about themselves."""
+    """Sizes reported by the runs."""
 
     steps: int = 0
     cells: int = 0
@@ -155,7 +155,7 @@ def _gradient(case: Case, sizes: _Sizes, folder: Path) -> float:
 
 
 def _run(case: Case, folder: Path, sizes: _Sizes) -> float:
-    """Return the wall time of a run until all its results are there."""
+    """Return the wall time of a run until all its results are on disk."""
     writes = bool(case.output)
     with closing(Simulation(case, output=folder if writes else None)) as simulation:
         began = time.perf_counter()
@@ -167,7 +167,7 @@ def _run(case: Case, folder: Path, sizes: _Sizes) -> float:
 
 
 def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
-    """Measure what a request asks for, on these ranks; see :mod:`benchmarks.started`."""
+    """Return the measurements for a request on these ranks; see :mod:`benchmarks.started`."""
     given = request["experiment"]
-    asked: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
-    return measure(Experiment(**asked), ranks, Path(request["folder"]))
+    experiment: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}
+    return measure(Experiment(**experiment), ranks, Path(request["folder"]))

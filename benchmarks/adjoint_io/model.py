@@ -1,11 +1,11 @@
-"""Cost of checkpoints on some numbers of ranks, by two numbers that are fitted to measured gradients.
+"""Cost of checkpoints on a number of ranks, by two constants fitted to measured gradients.
 
-A rank writes a level of b bytes and reads it again in the time (beyond that of a store in memory)
+A rank writes a time level of b bytes and reads it again in the time (beyond that of a store in memory)
 
-    t = (alpha + beta b) max(1, P / cores)
+  t = (alpha + beta b) max(1, P / cores)
 
-with all P ranks at work at once; where there are more ranks than cores, they take turns. alpha and beta are fitted as
-the numbers of :mod:`benchmarks.scaling.model` are; one number of ranks determines beta alone.
+with all P ranks working at the same time; more ranks than cores share the cores. alpha and beta are fitted as in
+:mod:`benchmarks.scaling.model`; a single number of ranks determines beta alone.
 """
 
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Self
 
-from benchmarks.adjoint_io.experiment import CHECKPOINTS, Found
+from benchmarks.adjoint_io.experiment import CHECKPOINTS, RankMeasurements
 from benchmarks.scaling.model import fit
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a store takes for a level, written and read [s], [s/byte], and the greatest relative error of the fit."""
+    """Cost of a time level in a store, written and read [s], [s/byte], and the greatest relative error of the fit."""
 
     alpha: float
     beta: float
     error: float
 
     @classmethod
-    def fitted(cls, found: Sequence[Found], store: str, cores: int) -> Self | None:
-        """Return the numbers that fit what the synchronous store added, None where it added none."""
+    def fitted(cls, found: Sequence[RankMeasurements], store: str, cores: int) -> Self | None:
+        """Return the constants that fit the cost of the synchronous store; None where it has no measurable cost."""
         features, times = [], []
         for each in found:
             turns, added = max(1.0, each.ranks / cores), median(each.added(CHECKPOINTS, f"{store}:sync"))
-            if added > 0.0:  # else what it costs is lost in noise
+            if added > 0.0:  # otherwise the cost is below the noise
                 features.append((each.level * turns, turns))
                 times.append(added / each.steps)
         if not times:

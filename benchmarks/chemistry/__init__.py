@@ -1,4 +1,4 @@
-"""Measure the chemistry of independent cells on the states of MICM; see docs/explanation/chemistry-performance.md."""
+"""Benchmark of the chemistry of cells on the states of MICM; see docs/explanation/chemistry-performance.md."""
 
 from benchmarks.chemistry.report import CELLS_BY_DEFAULT, run
 

@@ -26,26 +26,26 @@ class Settings:
     """A method with its tolerances.
 
     absolute    [molecules cm-3]
-    first_step  [s] of every cell; 0 lets the solver guess
-    remembers   whether a call begins with the step that the last one ended with, rather than with first_step again
+    first_step  [s] of every cell; 0 for the solver's own estimate
+    reuses_step whether a call begins with the last step of the previous call instead of first_step
     """
 
     method: str
     relative: float
     absolute: float
     first_step: float = 0.0
-    remembers: bool = True
+    reuses_step: bool = True
 
     def __str__(self) -> str:
-        first = f"{self.first_step:g} s" if self.first_step else "guessed"
-        return f"rtol {self.relative:g}, h {first}{', kept' if self.remembers else ''}"
+        first = f"{self.first_step:g} s" if self.first_step else "estimated"
+        return f"rtol {self.relative:g}, h {first}{', reused' if self.reuses_step else ''}"
 
 
-_COPIES: Final = 16  # of all cells in a call, so that Python's share of it is small as in a model
+_COPIES: Final = 16  # of all cells in a call, so that Python's share is as small as in a model
 
 
 def _copied(values: npt.ArrayLike) -> Array:
-    """Return (..., cell) several times over."""
+    """Return values (..., cell) repeated several times."""
     return np.concatenate([np.asarray(values, np.float64)] * _COPIES, axis=-1)
 
 
@@ -68,7 +68,7 @@ class AirshedCells:
         self._steps = CellSteps.zeros(len(self._state), width)
 
     def start(self) -> None:
-        """See :class:`benchmarks.chemistry.contender.Contender`."""
+        """Reset all cells to their initial states, without stored steps."""
         self._state[...] = self._initial
         self._steps.step[...] = self.chosen.first_step
 
@@ -78,7 +78,7 @@ class AirshedCells:
 
     def call(self) -> None:
         """Advance all cells."""
-        if not self.chosen.remembers:
+        if not self.chosen.reuses_step:
             self._steps.step[...] = self.chosen.first_step
         self._solver.advance(self._packed, self._inputs, self._steps, 0.0, self._call)
 

@@ -1,4 +1,4 @@
-"""Compares the solvers on one mechanism: sweep, turns, agreement, counts."""
+"""Comparison of the solvers on a mechanism: sweep, alternating runs, agreement, counts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,16 +29,16 @@ from benchmarks.chemistry.sweep import (
 
 PRECISIONS: Final = ("double", "single")
 HOW: Final = ("cold", "cached")
-"""Whether the folder of compiled code was empty."""
+"""State of the folder of compiled code: empty or filled."""
 
 STEPS: Final = (300.0, 60.0, 30.0, 15.0)
-"""[s] steps of the three-dimensional model's step."""
+"""Step lengths [s] of the three-dimensional model."""
 
 CELLS: Final = 8
-"""Cells in which the tight solutions of both sides are compared."""
+"""Number of cells in which the accurate solutions of both sides are compared."""
 
 LARGEST_DIFFERENCE: Final = 1e-4
-"""Largest relative difference of the tight solutions, above the floor of concentrations."""
+"""Largest relative difference of the accurate solutions, above the floor of concentrations."""
 
 _TIGHT: Final = MicmSettings("rosenbrock_dae6", 1e-8, 1e-2)
 
@@ -47,24 +47,24 @@ Progress = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Agreement:
-    """The largest relative difference between the tight solutions of Airshed and MICM."""
+    """Largest relative difference between the accurate solutions of Airshed and MICM."""
 
     difference: float
 
     @property
     def holds(self) -> bool:
-        """Whether they agree; what is not a number does not."""
+        """Return whether they agree; a NaN does not."""
         return self.difference <= LARGEST_DIFFERENCE
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out for one mechanism.
+    """Results of a mechanism.
 
-    entries    of each solver and precision the fastest accurate settings, timed in turns
-    own_steps  the same of MICM with the first step that it chooses itself, its default
+    entries    fastest accurate settings of each solver and precision, timed in alternation
+    own_steps  the same for MICM with its own choice of the first step, its default
     seconds    (precision, "cold" or "cached") -> [s] from the network to loaded code
-    costs      (solver, precision) -> what a step costs
+    costs      (solver, precision) -> cost of a step
     """
 
     problem: Problem
@@ -79,7 +79,7 @@ class Comparison:
         return fastest([each for each in self.entries if is_micm(each.contender) == micm], regime)
 
     def ratio(self, regime: str, *, own_step: bool = False) -> float | None:
-        """Return how many times Airshed's CPU time MICM takes, each with its fastest accurate settings."""
+        """Return the ratio of CPU times of MICM and Airshed, each with its fastest accurate settings."""
         ours = self.best(regime, micm=False)
         theirs = fastest(self.own_steps, regime) if own_step else self.best(regime, micm=True)
         if ours is None or theirs is None:
@@ -88,12 +88,12 @@ class Comparison:
 
 
 def is_micm(contender: Contender) -> bool:
-    """Say whether a contender is MICM."""
+    """Return whether a contender is MICM."""
     return isinstance(contender, MicmCells)
 
 
 def compare(problem: Problem, progress: Progress = print) -> Comparison:
-    """Compare all solvers on a problem; MICM where it is installed."""
+    """Compare all solvers on a problem, with MICM where it is installed."""
     seconds: dict[tuple[str, str], float] = {}
     progress(f"{problem.name}: compiling")
     kernels = [_compiled(problem, precision, seconds) for precision in PRECISIONS]
@@ -123,7 +123,7 @@ def compare(problem: Problem, progress: Progress = print) -> Comparison:
 
 
 def _compiled(problem: Problem, precision: str, seconds: dict[tuple[str, str], float]) -> CellKernel:
-    """Compile twice: cold where the cache is empty, then cached."""
+    """Compile twice: with an empty cache, then from the cache."""
     for state in HOW:
         kernel = compile_chemistry(problem.network, precision)
         seconds[precision, state] = sum(kernel.seconds.values())
@@ -131,7 +131,7 @@ def _compiled(problem: Problem, precision: str, seconds: dict[tuple[str, str], f
 
 
 def _micm(problem: Problem, run: Trial) -> tuple[list[Entry], list[Entry], Agreement]:
-    """Return MICM's finalists, those of them with the first step that it chooses itself, and the agreement."""
+    """Return the finalists of MICM, those with its own first step, and the agreement."""
     model = MicmModel(problem)
     entries = [entry for family in micm_families(model, problem.cells) for entry in sweep(family, run)]
     own = [each for each in entries if _chooses(each.contender)]
@@ -143,7 +143,7 @@ def _micm(problem: Problem, run: Trial) -> tuple[list[Entry], list[Entry], Agree
 
 
 def agreement(problem: Problem, trial: Trial) -> Agreement:
-    """Compare in the first cells, over all calls; other conditions or rates would show here."""
+    """Compare the first cells over all calls, which detects different conditions or rates."""
     contender = MicmCells(MicmModel(problem.first(CELLS)), _TIGHT)
     return Agreement(float(np.max(measure(contender, trial.first(CELLS), repeats=1).largest)))
 

@@ -1,4 +1,4 @@
-"""What takes part in a comparison of solvers, and how its speed and its errors are measured."""
+"""Contenders of a comparison of solvers, and the measurement of their speed and errors."""
 
 import time
 from collections.abc import Sequence
@@ -12,27 +12,27 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 CALL: Final = 300.0
-"""[s] that a call advances every cell, at constant rates."""
+"""Time [s] by which a call advances every cell, at constant rates."""
 
 REGIMES: Final = {"first": slice(0, 1), "later": slice(1, 4), "disturbed": slice(4, 7)}
-"""Which calls in a row a figure is the mean of: the first one from states out of balance, those that go on from it, and
-calls before which all concentrations were moved a little, as transport and emissions do."""
+"""Calls over which a figure is averaged: the first from states out of balance, the next three, and three calls after
+small disturbances of all concentrations, as by transport and emission."""
 
 FLOOR: Final = 1e5
-"""[molecules cm-3] below which a concentration has no part in the largest relative error."""
+"""Concentrations [molecules cm-3] below this do not count in the largest relative error."""
 
 ACCURATE: Final = 1e-2
-"""Largest relative error of a solution that counts as accurate."""
+"""Largest relative error of an accurate solution."""
 
-_LEAST: Final = 0.02  # [s] of CPU time for calls that are quick to be repeated for
+_LEAST: Final = 0.02  # [s] of CPU time for which quick calls are repeated
 MOST_REPEATS: Final = 5
 
 
 class Contender(Protocol):
     """A solver with all its settings, and the cells that it integrates.
 
-    solver, precision, settings  what it is called in tables
-    cells                        how many it integrates: those of the trial, maybe several times over
+    solver, precision, settings  labels in tables
+    cells                        number of integrated cells: those of the trial, possibly repeated
     """
 
     solver: str
@@ -41,41 +41,41 @@ class Contender(Protocol):
     cells: int
 
     def start(self) -> None:
-        """Put all cells back to their initial states and forget what was learnt about them."""
+        """Reset all cells to their initial states, without stored steps."""
 
     def disturb(self, factors: Array) -> None:
         """Multiply concentrations by factors (species, cell)."""
 
     def call(self) -> None:
-        """Advance every cell by :data:`CALL`; the only thing that is timed."""
+        """Advance every cell by :data:`CALL`; only this is timed."""
 
     def result(self) -> Array:
-        """Return the concentrations (species, cell) [molecules cm-3] now, not a number where the solver failed."""
+        """Return the concentrations (species, cell) [molecules cm-3], NaN where the solver failed."""
 
     def steps(self) -> float:
-        """Return the steps of the last call, rejected ones too, as a mean over cells."""
+        """Return the steps of the last call, including rejected ones, as a mean over cells."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Calls in a row: what disturbs the states before each (None: nothing), and the tight solution after each."""
+    """Consecutive calls: the disturbance before each (None for none), and the accurate solution after each."""
 
     disturbances: Sequence[Array | None]
     solutions: Sequence[Array]
 
     def first(self, cells: int) -> "Trial":
-        """Return the trial of its first cells alone."""
+        """Return the trial of its first cells."""
         disturbances = [None if each is None else each[:, :cells] for each in self.disturbances]
         return Trial(disturbances, [each[:, :cells] for each in self.solutions])
 
 
 @dataclass(frozen=True)
 class Run:
-    """A contender's figures, one for each call.
+    """Figures of a contender, one for each call.
 
-    cpu, wall     [us] for each cell: of this thread, by the clock
-    largest, rms  relative errors above :data:`FLOOR` over cells and species, against the tight solution
-    steps         of a cell, rejected ones too
+    cpu, wall     [us] per cell: of this thread, and elapsed
+    largest, rms  relative errors above :data:`FLOOR` over cells and species, against the accurate solution
+    steps         of a cell, including rejected ones
     """
 
     cpu: tuple[float, ...]
@@ -85,12 +85,12 @@ class Run:
     steps: tuple[float, ...]
 
     def error(self, regime: str) -> float:
-        """Return the largest relative error of all calls up to the last one of a regime; infinite where one failed."""
+        """Return the largest relative error of all calls up to the end of a regime; infinite after a failure."""
         worst = float(np.max(self.largest[: REGIMES[regime].stop]))
         return worst if np.isfinite(worst) else np.inf
 
     def accurate(self, regime: str) -> bool:
-        """Whether every call up to the last one of a regime keeps to :data:`ACCURATE`."""
+        """Return whether all calls up to the end of a regime satisfy :data:`ACCURATE`."""
         return self.error(regime) <= ACCURATE
 
     def mean(self, figure: str, regime: str) -> float:
@@ -99,7 +99,7 @@ class Run:
 
 
 def measure(contender: Contender, trial: Trial, repeats: int = MOST_REPEATS) -> Run:
-    """Run a contender through all calls, again and again while that takes little time; speeds are medians."""
+    """Run a contender through all calls, repeatedly if they are quick; speeds are medians."""
     passes: list[tuple[tuple[float, ...], ...]] = []
     spent = time.thread_time()
     while len(passes) < repeats and (not passes or time.thread_time() - spent < _LEAST):
@@ -125,6 +125,6 @@ def _pass(contender: Contender, trial: Trial) -> tuple[tuple[float, ...], ...]:
 def errors(result: Array, solution: Array) -> tuple[float, float]:
     """Return the largest and the root mean square relative error where the solution is above :data:`FLOOR`."""
     counted = solution > FLOOR
-    with np.errstate(over="ignore"):  # of a solver that ran away
+    with np.errstate(over="ignore"):  # of a diverging solver
         relative = (result[counted] - solution[counted]) / solution[counted]
         return float(np.max(np.abs(relative))), float(np.sqrt(np.mean(relative**2)))

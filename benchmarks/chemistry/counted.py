@@ -1,4 +1,4 @@
-"""Counts what a step of the generated chemistry costs, against what bounds it."""
+"""Counted work of a step of the generated chemistry, with its lower bounds."""
 
 import re
 import shutil
@@ -14,11 +14,11 @@ from airshed.kernels.cells import Tableau
 from airshed.kernels.host import processor
 
 DECODED: Final = 16.0
-"""Bytes of code that a core decodes in a cycle: straight-line code that fills no loop comes from no cache of decoded
-instructions."""
+"""Bytes of code that a core decodes per cycle: straight-line code that fills no loop does not come from the cache of
+decoded instructions."""
 
 VECTOR_OPERATIONS: Final = 2.0
-"""Vector operations that a core starts in a cycle."""
+"""Vector operations that a core starts per cycle."""
 
 _PARTS: Final = ("tendency", "factor", "forward", "backward", "solve", "jacobian")
 _FINISH: Final = 12  # operations per species: size, tolerance, reciprocal, ratio, sum; clipping, choice of the state
@@ -26,12 +26,12 @@ _FINISH: Final = 12  # operations per species: size, tolerance, reciprocal, rati
 
 @dataclass(frozen=True)
 class StepCost:
-    """What one step of a method costs, accepted or not, without the rate constants of a call.
+    """Cost of one step of a method, accepted or not, without the rate constants of a call.
 
-    operations   of one cell: multiplications, additions, or both in one; as many vector operations for a whole pack
-    touched      [bytes] of one cell, each array counted once
+    operations   of a cell: multiplications, additions, or both fused; equal to the vector operations of a whole pack
+    touched      [bytes] of a cell, each array counted once
     working_set  [bytes] of a pack
-    code         [bytes] of straight-line code that runs, functions counted as often as they are called; None: not known
+    code         [bytes] of straight-line code, functions counted as often as they are called; None where unknown
     """
 
     operations: int
@@ -40,16 +40,16 @@ class StepCost:
     code: int | None
 
     def least_cycles(self) -> float:
-        """Return the cycles that vector operations alone take for a pack."""
+        """Return the cycles of the vector operations of a pack."""
         return self.operations / VECTOR_OPERATIONS
 
     def decoding_cycles(self) -> float | None:
-        """Return the cycles that decoding alone takes for a pack."""
+        """Return the cycles of decoding for a pack."""
         return None if self.code is None else self.code / DECODED
 
 
 def step_cost(kernel: CellKernel, method: Tableau) -> StepCost:
-    """Count a step from the generated code."""
+    """Count the work of a step in the generated code."""
     counts, species = kernel.source.operations, len(kernel.network.species)
     stages, evaluations = method.stages, 1 + sum(map(bool, method.evaluates[1:]))
     calls = {"tendency": evaluations, "jacobian": 1, "factor": 1}
@@ -66,7 +66,7 @@ def step_cost(kernel: CellKernel, method: Tableau) -> StepCost:
 
 
 def code_sizes(kernel: CellKernel) -> dict[str, int]:
-    """Return the bytes of machine code of each generated part; nothing where the system has no ``nm``."""
+    """Return the bytes of machine code of each generated part; empty where the system lacks ``nm``."""
     program = shutil.which("nm")
     if program is None:
         return {}
@@ -79,6 +79,6 @@ def code_sizes(kernel: CellKernel) -> dict[str, int]:
 
 
 def nominal_clock() -> float | None:
-    """Return the clock rate [Hz] in the processor's name; None where it says none."""
+    """Return the clock rate [Hz] in the processor's name; None without one."""
     found = re.search(r"@ ([\d.]+)GHz", processor().model)
     return float(found[1]) * 1e9 if found else None

@@ -21,7 +21,7 @@ _ORDERS: Final = {"molecules/cm3/s": 0, "1/s": 1, "cm3/molecules/s": 2, "cm6/mol
 _MOST_STEPS: Final = 100_000
 
 Places = dict[str, npt.NDArray[np.int64]]
-"""Species -> the places of its cells in the vector of a state."""
+"""Species -> indices of its cells in the vector of a state."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MicmSettings:
     """A solver type of MICM with its tolerances.
 
     absolute    [molecules cm-3]
-    first_step  [s] of every call; 0 lets MICM choose
+    first_step  [s] of every call; 0 for MICM's choice
     cells       in a state, which share their steps
     """
 
@@ -45,7 +45,7 @@ class MicmSettings:
 
 
 class MicmModel:
-    """A mechanism as musica parsed it, with the conditions of a problem in MICM's units."""
+    """A mechanism as parsed by musica, with the conditions of a problem in MICM's units."""
 
     def __init__(self, problem: Problem) -> None:
         parse = import_module("musica.mechanism_configuration").parse
@@ -66,7 +66,7 @@ class MicmModel:
         self.parameters = musica_parameters(problem.network, environment)
 
     def solver(self, settings: MicmSettings) -> Any:
-        """Return a solver; its parameters are set before states are made, which take the tolerances with them."""
+        """Return a solver; its parameters are set before states are created, because states copy the tolerances."""
         solver = self.micm.MICM(mechanism=self.mechanism, solver_type=getattr(self.micm.SolverType, settings.kind))
         species = len(solver.create_state(1).get_species_ordering())
         tolerances = {
@@ -82,7 +82,7 @@ class MicmModel:
         return solver
 
     def places(self, state: Any, kind: str, part: slice) -> Places:
-        """Return where a state of a solver type has its concentrations, which is the same in all of as many cells."""
+        """Return the indices of concentrations in a state of a solver type, equal for all states of the same size."""
         key = kind, part.stop - part.start
         if key not in self._places:
             self._places[key] = places(state, key[1])
@@ -90,7 +90,7 @@ class MicmModel:
 
 
 class MicmCells:
-    """Cells of a problem, cut into states of MICM; all cells of one state share their steps."""
+    """Cells of a problem, divided into states of MICM; the cells of a state share their steps."""
 
     precision = "double"
 
@@ -109,7 +109,7 @@ class MicmCells:
         self._failed = False
 
     def _state(self, part: slice) -> Any:
-        """Return a state with its conditions; concentrations are set by :meth:`start`."""
+        """Return a state with its conditions; :meth:`start` sets the concentrations."""
         state, air = self._solver.create_state(part.stop - part.start), self._problem.environment
 
         def values(value: npt.ArrayLike) -> list[float]:
@@ -122,7 +122,7 @@ class MicmCells:
         return state
 
     def start(self) -> None:
-        """See :class:`benchmarks.chemistry.contender.Contender`."""
+        """Reset all cells to their initial states, without stored steps."""
         known = self._places[0]
         values: dict[str, Array] = {
             gas: np.full(self.cells, self._problem.environment[gas], np.float64) for gas in AIR_GASES if gas in known
@@ -151,7 +151,7 @@ class MicmCells:
             self._failed = self._failed or result.stats.final_time < CALL * (1.0 - 1e-9)
 
     def result(self) -> Array:
-        """Return concentrations (species, cell), not a number where MICM did not get to the end."""
+        """Return concentrations (species, cell), NaN where MICM did not finish."""
         parts = []
         for state, place in zip(self._states, self._places, strict=True):
             numbers = _numbers(state.get_internal_state().concentrations)
@@ -165,9 +165,9 @@ class MicmCells:
 
 
 def places(state: Any, cells: int) -> Places:
-    """Return where in a state's vector each species has its cells, found by setting every one to another number.
+    """Return the indices of each species in a state's vector, found by setting every species to a different number.
 
-    Through the vector thousands of concentrations are set in the time that the state's own methods take for tens.
+    The vector sets thousands of concentrations in the time in which the methods of a state set tens.
     """
     names = list(state.get_species_ordering())
     numbers = 1.0 + np.arange(len(names) * cells, dtype=np.float64).reshape(len(names), cells)

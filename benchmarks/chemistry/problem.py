@@ -1,4 +1,4 @@
-"""What a comparison of solvers solves: a mechanism with its conditions and the states of many cells."""
+"""Problem of a comparison of solvers: a mechanism with its conditions, and the states of many cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from benchmarks.chemistry.contender import Array
 class Problem:
     """A mechanism with conditions and initial states.
 
-    file         what MICM reads; None where the network is to be written for it
-    environment  inputs of a cell by name [K, Pa, molecules, cm3, s], one number or one for each cell
-    parameters   those of them that the mechanism leaves open
+    file         mechanism file for MICM; None where the network is written for it
+    environment  inputs of a cell by name [K, Pa, molecules, cm3, s], one number or one per cell
+    parameters   inputs that the mechanism leaves open
     initial      (species, cell) [molecules cm-3]
-    notes        what differs from the conditions that come with the mechanism
+    notes        differences from the conditions that are distributed with the mechanism
     """
 
     name: str
@@ -32,7 +32,7 @@ class Problem:
 
     @property
     def cells(self) -> int:
-        """The number of cells."""
+        """Number of cells."""
         return int(self.initial.shape[1])
 
     @property
@@ -41,7 +41,7 @@ class Problem:
         return {**self.environment, **self.parameters}
 
     def first(self, cells: int) -> "Problem":
-        """Return the problem with its first cells alone."""
+        """Return the problem with its first cells only."""
         environment = {
             name: np.asarray(value)[..., :cells] if np.ndim(value) else value
             for name, value in self.environment.items()

@@ -1,4 +1,4 @@
-"""The states and conditions on which solvers are compared: balanced air of a mechanism, spread by a factor of two."""
+"""States and conditions of the comparison: balanced air of a mechanism, spread by a factor of two."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,25 +22,25 @@ from benchmarks.chemistry.problem import Problem
 
 TEMPERATURES: Final = (280.0, 300.0)
 SPREAD: Final = 2.0
-"""Largest factor between an initial concentration and the balanced one."""
+"""Largest factor between an initial and the balanced concentration."""
 
 DISTURBANCE: Final = 1.1
-"""Largest factor by which a disturbance moves a concentration."""
+"""Largest factor of a disturbance of a concentration."""
 
 BALANCE: Final = 1800.0
-"""[s] by which the initial state of a mechanism is integrated, so that its radicals are there."""
+"""Time [s] of integration before the initial state, so that radicals are present."""
 
 _SEED: Final = 1
 _TIGHT: Final = Settings("rodas4", 1e-7, 1.0)
 
 _PLACEHOLDERS: Final = ("jch4_a", "jch4_b", "jo2_a", "jh2o_b", "jh2o_c", "jhf")
-"""Light reactions to which the conditions of TS1 give 1/s for want of a value."""
+"""Photolysis reactions that have a placeholder of 1/s in the conditions of TS1."""
 
-_CO_OH: Final = 2.4e-13  # cm3/s at the ground, JPL; the conditions of TS1 leave it out, and with it the main loss of OH
+_CO_OH: Final = 2.4e-13  # cm3/s at the ground, JPL; the conditions of TS1 lack it, which is the main loss of OH
 
 
 def trial(problem: Problem, kernel: CellKernel) -> Trial:
-    """Return the calls that a problem's solvers are compared on, with their tight solutions."""
+    """Return the calls on which a problem's solvers are compared, with accurate solutions."""
     tight = AirshedCells(kernel, problem, _TIGHT)
     tight.start()
     disturbances, solutions = _disturbances(problem), []
@@ -53,7 +53,7 @@ def trial(problem: Problem, kernel: CellKernel) -> Trial:
 
 
 def _disturbances(problem: Problem) -> list[Array | None]:
-    """Return the factors before each call that is to be disturbed; a cell has the same among any number of cells."""
+    """Return the factors before each disturbed call; those of a cell do not depend on the number of cells."""
     calls = REGIMES["disturbed"]
     rng = np.random.default_rng(_SEED + 1)
     factors = np.exp(rng.uniform(-1.0, 1.0, (problem.cells, calls.stop - calls.start, len(problem.network.names)))
@@ -66,9 +66,9 @@ def spread(
     name: str, network: ReactionNetwork, initial: Mapping[str, float], cells: int, *,
     parameters: Mapping[str, float] | None = None, density: float = NOON["M"],
 ) -> Problem:  # fmt: skip
-    """Return a problem of cells at noon whose states lie around the balanced one, log-uniform and from a fixed seed.
+    """Return a problem of cells at noon with states around the balanced one, log-uniform with a fixed seed.
 
-    initial  species -> [molecules cm-3]; parameters: what is not named is zero; density: of air [molecules cm-3]
+    initial  species -> [molecules cm-3]; parameters: zero where not given; density: of air [molecules cm-3]
     """
     given = {each.name: (parameters or {}).get(each.name, each.default or 0.0) for each in network.parameters}
     rng = np.random.default_rng(_SEED)
@@ -127,13 +127,13 @@ def _of_musica(name: str) -> tuple[Path, ReactionNetwork]:
 
 
 PROBLEMS: Final[Mapping[str, Callable[[int], Problem]]] = {"emep": _emep, "carbon_bond": _carbon_bond, "ts1": _ts1}
-"""Problems by the names of their mechanisms; all but emep need the package musica."""
+"""Problems by the names of their mechanisms; all except emep need the package musica."""
 
 
 def problem(name: str, cells: int) -> Problem:
-    """Return a problem by its name; raise CaseError for one that is not known.
+    """Return a problem by its name; raises CaseError for an unknown name.
 
-    Raises MechanismError for one that needs the package musica where it is not installed.
+    Raises MechanismError where the problem needs the package musica, which is not installed.
     """
     if name not in PROBLEMS:
         raise CaseError(f"there is no benchmark of the mechanism {name[:80]!r}: {suggestion(name[:80], PROBLEMS)}")

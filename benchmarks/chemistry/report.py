@@ -1,4 +1,4 @@
-"""`airshed bench chemistry`: the comparisons as tables and, for programs, as ratios."""
+"""`airshed bench chemistry`: the comparisons as tables, and as ratios for programs."""
 
 import os
 import tempfile
@@ -32,26 +32,26 @@ _RATIOS: Final = {
 _OWN: Final = "ratio_to_micm"
 
 NOTES: Final = {
-    "states": f"balanced for {BALANCE / 60:g} min at noon, every species spread log-uniformly by a factor {SPREAD:g} "
-    f"(the air itself is not), {TEMPERATURES[0]:g} to {TEMPERATURES[1]:g} K, fixed seed",
-    "calls": f"{CALL:g} s at constant rates: the first from these states; three later ones, each solver from its own "
-    f"results; three more, before each of which every concentration is moved by up to {100 * (DISTURBANCE - 1):.0f} %",
-    "error": f"largest relative one over cells and species above {FLOOR:g} molecules/cm3, against the tight solution "
-    f"of the same calls; accurate: at most {ACCURATE:g} in all calls up to those that are compared",
-    "time": f"CPU time of the thread, {ROUNDS} rounds in turns, medians; from states in memory to states in memory, "
-    "rate constants included",
-    "tolerances": f"absolute {ABSOLUTE:g} molecules/cm3 on both sides, relative ones and first steps swept",
-    "ratios": "ratio_to_micm: later calls, MICM with the first step that it chooses itself; the others: with the best "
-    "of those swept",
-    "remembered": "Airshed keeps the last step of each cell for its next call where that is said; MICM begins each "
-    "call with the first step that it was given, swept from its own choice to the whole call",
+    "states": f"balanced for {BALANCE / 60:g} min at noon, every species varied log-uniformly by a factor {SPREAD:g} "
+    f"(except air), {TEMPERATURES[0]:g} to {TEMPERATURES[1]:g} K, fixed seed",
+    "calls": f"{CALL:g} s at constant rates: the first from these states; three later ones, from each solver's own "
+    f"results; three more, each after a change of every concentration by up to {100 * (DISTURBANCE - 1):.0f} %",
+    "error": f"largest relative one over cells and species above {FLOOR:g} molecules/cm3, against the accurate "
+    f"solution of the same calls; accurate: at most {ACCURATE:g} in all calls up to the compared ones",
+    "time": f"CPU time of the thread, medians of {ROUNDS} alternating rounds; from states in memory to states in "
+    "memory, rate constants included",
+    "tolerances": f"absolute {ABSOLUTE:g} molecules/cm3 on both sides, relative tolerances and first steps varied",
+    "ratios": "ratio_to_micm: later calls, MICM with its own choice of the first step; other ratios: with the best "
+    "first step of the sweep",
+    "reused": "Airshed reuses the last step of each cell in its next call where the settings state it; MICM begins "
+    "each call with the given first step, varied from its own choice to the whole call",
 }  # fmt: skip
-"""What is compared, in words."""
+"""Description of the comparison."""
 
 
 @dataclass(frozen=True)
 class ChemistryReport(Report):
-    """A report with ratios by the name of each mechanism, for programs."""
+    """Report with ratios by the name of each mechanism, for programs."""
 
     ratios: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
@@ -63,9 +63,9 @@ class ChemistryReport(Report):
 def run(
     mechanisms: Sequence[str] = (), cells: int = CELLS_BY_DEFAULT, progress: Callable[[str], object] = print
 ) -> ChemistryReport:
-    """Compare on the mechanisms that are named, on all that there are where none is.
+    """Compare on the given mechanisms, by default on all available ones.
 
-    Raises CaseError for a mechanism without a benchmark, MechanismError for one that needs the package musica in vain.
+    Raises CaseError for a mechanism without a benchmark, MechanismError where it needs the missing package musica.
     """
     names = tuple(dict.fromkeys(mechanisms)) or tuple(PROBLEMS if has_musica() else ("emep",))
     with empty_cache():
@@ -76,7 +76,7 @@ def run(
 
 @contextmanager
 def empty_cache() -> Iterator[None]:
-    """Compile into an empty folder, so that compile times are those of nothing cached."""
+    """Compile into an empty folder, so that compile times are without a cache."""
     before = os.environ.get(CACHE_VARIABLE)
     with tempfile.TemporaryDirectory() as folder:
         os.environ[CACHE_VARIABLE] = folder
@@ -99,7 +99,7 @@ def report(comparisons: Sequence[Comparison]) -> ChemistryReport:
         **{f"conditions of {each.problem.name}": each.problem.notes for each in comparisons},
     }  # fmt: skip
     checked = [each for each in comparisons if each.agreement is not None]
-    tables = [*([_beside(comparisons, ratios), _agreements(checked)] if checked else []), _solvers(comparisons)]
+    tables = [*([_ratio_table(comparisons, ratios), _agreements(checked)] if checked else []), _solvers(comparisons)]
     ok = all(each.agreement is not None and each.agreement.holds for each in checked)
     return ChemistryReport(
         "Chemistry of independent cells", [*tables, _compilation(comparisons), _counts(comparisons)], facts, ok, ratios
@@ -107,10 +107,10 @@ def report(comparisons: Sequence[Comparison]) -> ChemistryReport:
 
 
 def _musica() -> str:
-    return str(import_module("musica").__version__) if has_musica() else f"nothing beside: it needs {NO_MUSICA}"
+    return str(import_module("musica").__version__) if has_musica() else f"not compared: it needs {NO_MUSICA}"
 
 
-def _beside(comparisons: Sequence[Comparison], ratios: Mapping[str, Mapping[str, float | None]]) -> Table:
+def _ratio_table(comparisons: Sequence[Comparison], ratios: Mapping[str, Mapping[str, float | None]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for each in comparisons:
         for regime, name in _RATIOS.items():
@@ -118,13 +118,23 @@ def _beside(comparisons: Sequence[Comparison], ratios: Mapping[str, Mapping[str,
             cells = [cell for side in sides for cell in _side(side, regime)]
             rows.append((each.problem.name, regime, ratios[name][each.problem.name], *cells))
         rows.append((each.problem.name, "later, MICM's own first step", ratios[_OWN][each.problem.name], *[None] * 6))
-    columns = ("mechanism", "calls", "ratio", "Airshed [us]", "error", "by", "MICM [us]", "error of MICM", "MICM by")
+    columns = (
+        "mechanism",
+        "calls",
+        "ratio",
+        "Airshed [us]",
+        "error",
+        "solver",
+        "MICM [us]",
+        "error of MICM",
+        "MICM solver",
+    )
     return Table("CPU time of a cell for 300 s at equal accuracy", columns, rows)
 
 
 def _side(entry: Entry | None, regime: str) -> tuple[Cell, ...]:
     if entry is None:
-        return None, None, "none is accurate"
+        return None, None, "no accurate settings"
     contender, run = entry.contender, entry.run
     return (
         run.mean("cpu", regime), run.error(regime), f"{contender.solver}, {contender.precision}; {contender.settings}",
@@ -138,7 +148,7 @@ def _agreements(comparisons: Sequence[Comparison]) -> Table:
         if each.agreement is not None
     ]
     columns = ("mechanism", "largest relative difference", "threshold", "holds")
-    return Table(f"Tight solutions of Airshed and MICM, {CELLS} cells, all calls", columns, rows)
+    return Table(f"Accurate solutions of Airshed and MICM, {CELLS} cells, all calls", columns, rows)
 
 
 def _solvers(comparisons: Sequence[Comparison]) -> Table:
@@ -148,7 +158,7 @@ def _solvers(comparisons: Sequence[Comparison]) -> Table:
     )  # fmt: skip
     rows = [_row(each, entry) for each in comparisons for entry in each.entries]
     note = (
-        "errors: the largest up to then; h: first step of every call, kept: of the first call, then what the cell had"
+        "errors: the largest up to then; h: first step of every call; reused: of the first call, later each cell's own"
     )
     return Table("Each solver with its fastest accurate settings", columns, rows, note)
 
@@ -179,7 +189,7 @@ def _counts(comparisons: Sequence[Comparison]) -> Table:
     rows = [
         _count(each, entry, contender, clock)
         for each in comparisons
-        for entry in _telling(each)
+        for entry in _most_different(each)
         if isinstance(contender := entry.contender, AirshedCells)
     ]
     columns = (
@@ -187,15 +197,15 @@ def _counts(comparisons: Sequence[Comparison]) -> Table:
         "us per call", "Gop/s", "cycles per pack", "at least: operations", "decoding",
     )  # fmt: skip
     note = (
-        "of a step of one cell; a call besides its steps: rate constants, lanes; pack: what a pack of cells touches; "
-        "cycles at the clock rate in the processor's name, which it may exceed; operations: two vectors a cycle; "
-        f"decoding: {DECODED:g} bytes of straight-line code a cycle"
+        "of a step of a cell; a call also has rate constants and lanes; pack: bytes touched by a pack of cells; "
+        "cycles at the clock rate in the processor's name, which it may exceed; operations: two vectors per cycle; "
+        f"decoding: {DECODED:g} bytes of straight-line code per cycle"
     )
     return Table("Counted work of a step", columns, rows, note)
 
 
-def _telling(comparison: Comparison) -> list[Entry]:
-    """Return of each of Airshed's methods and precisions the entry whose calls differ most in steps."""
+def _most_different(comparison: Comparison) -> list[Entry]:
+    """Return for each of Airshed's methods and precisions the entry whose calls differ most in steps."""
     found: dict[tuple[str, str], Entry] = {}
     for entry in comparison.entries:
         key = entry.contender.solver, entry.contender.precision

@@ -14,7 +14,7 @@ from benchmarks.chemistry.contender import CALL, Array
 from benchmarks.chemistry.problem import Problem
 
 SWEEPS: Final = 2
-_COPIES: Final = 16  # of all cells, so that Python's share of a step is small as in a model
+_COPIES: Final = 16  # of all cells, so that Python's share of a step is as small as in a model
 
 
 class StepCells:
@@ -51,7 +51,7 @@ class StepCells:
         )  # fmt: skip
 
     def _packed(self, *rows: npt.ArrayLike) -> AnyArray:
-        """Return values, each one number or one for each cell, as packed fields [lat][block][row][W]."""
+        """Return values, each one number or one per cell, as packed fields [lat][block][row][W]."""
         packed = self._layout.zeros(len(rows))
         for number, row in enumerate(rows):
             full = np.broadcast_to(np.asarray(row, np.float64), (self._layout.rows, self._layout.columns))
@@ -59,7 +59,7 @@ class StepCells:
         return packed
 
     def start(self) -> None:
-        """See :class:`benchmarks.chemistry.contender.Contender`."""
+        """Reset all cells to their initial states, without stored steps."""
         state = self._stepper.state
         state.air[...] = state.air_other[...] = self._density / REFERENCE_DENSITY
         self._set(self._problem.initial)

@@ -1,4 +1,4 @@
-"""Looks for the fastest accurate settings of each solver, and times these once more in turns."""
+"""Search for the fastest accurate settings of each solver, with a final timing in alternation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ RELATIVE: Final = (1.0, 0.1, 0.03, 0.01, 3e-3, 1e-3)
 """Relative tolerances, from loose to tight."""
 
 ABSOLUTE: Final = 1e4
-"""[molecules cm-3] absolute tolerance of both sides, a tenth of the floor of the error."""
+"""Absolute tolerance of both sides [molecules cm-3], a tenth of the floor of the error."""
 
 FIRST_STEPS: Final = ((0.0, True), (10.0, True), (10.0, False), (30.0, False), (100.0, False), (300.0, False))
-"""First steps of Airshed [s], and whether cells remember theirs from call to call."""
+"""First steps of Airshed [s], and whether cells reuse their last step in the next call."""
 
 MICM_FIRST_STEPS: Final = (0.0, 10.0, 30.0, 100.0, 300.0)
 """First steps of MICM [s]; 0 is its default."""
@@ -27,18 +27,19 @@ MICM_FIRST_STEPS: Final = (0.0, 10.0, 30.0, 100.0, 300.0)
 MICM_KINDS: Final = (
     "rosenbrock", "rosenbrock_standard_order", "rosenbrock_dae4", "rosenbrock_dae6", "backward_euler",
 )  # fmt: skip
-"""MICM's solvers for CPUs: three, four and six stages with vectors of four cells, three stages cell by cell, and one
-that takes the whole call in one step where its iteration converges."""
+"""MICM's solvers for CPUs: three, four and six stages with vectors of four cells, and three stages cell by cell.
+
+The last one makes the whole call in a step where its iteration converges."""
 
 ROUNDS: Final = 5
 
 Family = Callable[[float], Contender]
-"""A contender for each relative tolerance, all else given."""
+"""Contenders of the same settings by relative tolerance."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A contender with its figures, and for which regimes it is the fastest of its solver."""
+    """A contender with its figures, and the regimes in which it is the fastest of its solver."""
 
     contender: Contender
     run: Run
@@ -48,14 +49,14 @@ class Entry:
 def airshed_families(problem: Problem, kernel: CellKernel) -> Iterator[Family]:
     """Yield Airshed's methods with every first step."""
     for name in METHODS:
-        for first, remembers in FIRST_STEPS:
-            yield lambda relative, name=name, first=first, remembers=remembers: AirshedCells(  # type: ignore[misc]
-                kernel, problem, Settings(name, relative, ABSOLUTE, first, remembers)
+        for first, reuses_step in FIRST_STEPS:
+            yield lambda relative, name=name, first=first, reuses_step=reuses_step: AirshedCells(  # type: ignore[misc]
+                kernel, problem, Settings(name, relative, ABSOLUTE, first, reuses_step)
             )
 
 
 def micm_families(model: MicmModel, cells: int) -> Iterator[Family]:
-    """Yield MICM's solvers with every first step, for states of as many cells as a vector has and for one of all."""
+    """Yield MICM's solvers with every first step, for states of the size of a vector and for a single state."""
     for kind in MICM_KINDS:
         steps = MICM_FIRST_STEPS if kind.startswith("rosenbrock") else (0.0,)
         for first in steps:
@@ -66,7 +67,7 @@ def micm_families(model: MicmModel, cells: int) -> Iterator[Family]:
 
 
 def sweep(family: Family, trial: Trial) -> list[Entry]:
-    """Measure from loose to tight until all calls are accurate: what is tighter takes longer."""
+    """Measure from loose to tight tolerances until all calls are accurate: tighter ones take longer."""
     found = []
     for relative in RELATIVE:
         contender = family(relative)
@@ -77,13 +78,13 @@ def sweep(family: Family, trial: Trial) -> list[Entry]:
 
 
 def fastest(entries: Sequence[Entry], regime: str) -> Entry | None:
-    """Return the accurate one that takes least CPU time in a regime; None where none is accurate."""
+    """Return the accurate entry with the least CPU time in a regime; None where none is accurate."""
     accurate = [each for each in entries if each.run.accurate(regime)]
     return min(accurate, key=lambda each: each.run.mean("cpu", regime), default=None)
 
 
 def finalists(entries: Sequence[Entry]) -> list[Entry]:
-    """Return of each solver and precision the fastest accurate one in each regime, or else the most accurate one."""
+    """Return for each solver and precision the fastest accurate entry per regime, or else the most accurate one."""
     groups: dict[tuple[str, str], list[Entry]] = {}
     for each in entries:
         groups.setdefault((each.contender.solver, each.contender.precision), []).append(each)
@@ -99,7 +100,7 @@ def finalists(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def in_turns(entries: Sequence[Entry], trial: Trial, rounds: int = ROUNDS) -> list[Entry]:
-    """Time contenders once more, one after the other in every round; speeds are medians over rounds."""
+    """Time contenders again, in alternation in every round; speeds are medians over rounds."""
     runs = [[measure(each.contender, trial) for each in entries] for _ in range(rounds)]
     return [
         Entry(entry.contender, _median([each[number] for each in runs]), entry.regimes)

@@ -1,4 +1,4 @@
-"""What is measured, on one rank or several that make the same calls."""
+"""The measurement, on one rank or several that make the same calls."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ _INPUT_FILE: Final = "input.bin"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is asked for: grid (lon, lat, level), compute [s] of a step, bandwidth [byte/s] of all ranks, or None."""
+    """Settings of the experiment: grid (lon, lat, level), compute [s] of a step, bandwidth [byte/s] of all ranks."""
 
     strategies: tuple[str, ...] = ()
     grid: tuple[int, int, int] = (64, 64, 32)
@@ -44,29 +44,29 @@ class Experiment:
 
     @property
     def bytes(self) -> int:
-        """What a step writes."""
+        """Bytes written in a step."""
         columns, rows, levels = self.grid
         return 4 * SPECIES * columns * rows * levels
 
     def names(self) -> list[str]:
-        """The strategies to measure; raises CaseError for one that there is not, or that this machine lacks."""
+        """Strategies to measure; raises CaseError for one that is unknown or not available on this machine."""
         if not self.strategies:
             return [name for name in STRATEGIES if missing(name) is None]
         for name in self.strategies:
-            reason = missing(name) if name in STRATEGIES else f"take one of {', '.join(STRATEGIES)}"
+            reason = missing(name) if name in STRATEGIES else f"choose from {', '.join(STRATEGIES)}"
             if reason is not None:
                 raise CaseError(f"strategy {name!r} cannot be measured: {reason}")
         return list(self.strategies)
 
 
 @dataclass(frozen=True)
-class Spent:
-    """Wall time [s] of a run, as the thread that computes sees it.
+class RunTimes:
+    """Wall time [s] of a run, as seen by the computing thread.
 
-    computed  each step's input and computing
-    waited    each step's call that writes: all of the writing, or handing over a copy and waiting for a place
-    drained   from the last step until all records are on the disk
-    final     making the final file
+    computed  input and computation of each step
+    waited    output call of each step: all of the writing, or handing over a copy and waiting for a free buffer
+    drained   from the last step until all records are on disk
+    final     creation of the final file
     """
 
     computed: Sequence[float]
@@ -76,34 +76,34 @@ class Spent:
 
     @property
     def writing(self) -> float:
-        """What the computation waited for writing."""
+        """Time for which the computation waited for writing."""
         return sum(self.waited) + self.drained
 
     @property
     def steps(self) -> float:
-        """Until all records are on the disk."""
+        """Time until all records are on disk."""
         return sum(self.computed) + self.writing
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """Total time."""
         return self.steps + self.final
 
 
-Runs = Mapping[str, Sequence[Spent]]
+Runs = Mapping[str, Sequence[RunTimes]]
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Runs by what they did: "compute alone", "with input", and "NAME:sync" or "NAME:async"."""
+class OutputMeasurements:
+    """Runs by kind: "compute alone", "with input", and "NAME:sync" or "NAME:async"."""
 
-    asked: Experiment
+    experiment: Experiment
     ranks: int
     runs: Runs
 
     @property
     def strategies(self) -> list[str]:
-        """What was measured, in order."""
+        """OutputMeasurements strategies, in order."""
         return list(dict.fromkeys(kind.partition(":")[0] for kind in self.runs if kind not in (COMPUTE, INPUT)))
 
 
@@ -111,36 +111,35 @@ def grid_of(text: str) -> tuple[int, int, int]:
     """Return the grid of a text such as 64x64x32; raises CaseError."""
     parts = text.lower().split("x")
     if len(parts) != 3 or not all(part.isdigit() and int(part) > 0 for part in parts):
-        raise CaseError(f"{text!r} is no grid; give longitudes, latitudes and levels, such as 64x64x32")
+        raise CaseError(f"{text!r} is not a grid; give longitudes, latitudes and levels, such as 64x64x32")
     columns, rows, levels = map(int, parts)
     return columns, rows, levels
 
 
-def measure(asked: Experiment, ranks: Communicator, folder: Path) -> dict[str, list[Spent]]:
-    """Return the time of each run, of the slowest rank; all kinds of runs take turns.
+def measure(experiment: Experiment, ranks: Communicator, folder: Path) -> dict[str, list[RunTimes]]:
+    """Return the time of each run, of the slowest rank; all kinds of runs alternate.
 
-    The synchronous and the asynchronous run of a strategy follow each other, and change places from turn to turn, so
-    that a machine that becomes slower or faster favours neither. A first turn of one step goes uncounted: libraries
-    are loaded and memory is taken in it.
+    The synchronous and the asynchronous run of a strategy follow each other, in alternating order. So a drift of the
+    machine's speed favours neither. A first turn of one step is not counted: it loads libraries and allocates memory.
     """
-    bench = _Bench(asked, ranks, folder)
-    modes = [f"{name}:{mode}" for name in asked.names() for mode in MODES]
+    bench = _Bench(experiment, ranks, folder)
+    modes = [f"{name}:{mode}" for name in experiment.names() for mode in MODES]
     kinds = [COMPUTE, INPUT, *modes]
     for kind in kinds:
         bench.run(kind, steps=1)
-    runs: dict[str, list[Spent]] = {kind: [] for kind in kinds}
-    for turn in range(asked.repeats):
+    runs: dict[str, list[RunTimes]] = {kind: [] for kind in kinds}
+    for turn in range(experiment.repeats):
         for kind in kinds if turn % 2 == 0 else reversed(kinds):
-            runs[kind].append(bench.run(kind, asked.steps))
+            runs[kind].append(bench.run(kind, experiment.steps))
     return runs
 
 
 class _Bench:
-    """One rank's part of the experiment."""
+    """Part of the experiment on one rank."""
 
-    def __init__(self, asked: Experiment, ranks: Communicator, folder: Path) -> None:
-        self._asked, self._ranks, self._folder = asked, ranks, folder
-        columns, rows, levels = asked.grid
+    def __init__(self, experiment: Experiment, ranks: Communicator, folder: Path) -> None:
+        self._experiment, self._ranks, self._folder = experiment, ranks, folder
+        columns, rows, levels = experiment.grid
         self._grid = Grid.regular(
             lon=(0.0, 0.5 * columns), lat=(0.0, 0.5 * rows), spacing=0.5,
             layers=list(np.linspace(20.0, 5000.0, levels)),
@@ -152,7 +151,7 @@ class _Bench:
             [f"S{number:02d}" for number in range(SPECIES)]
         )
         self._load = Load(
-            [spec.name for spec in self._fields], (levels, *self._window.shape), asked.compute, ranks.rank,
+            [spec.name for spec in self._fields], (levels, *self._window.shape), experiment.compute, ranks.rank,
             lambda seconds: float(ranks.largest(np.array([seconds]))[0]),
         )  # fmt: skip
         if ranks.rank == 0:
@@ -162,22 +161,22 @@ class _Bench:
             )
         ranks.barrier()
 
-    def run(self, kind: str, steps: int) -> Spent:
-        """Return the time of a run, each part that of the slowest rank."""
+    def run(self, kind: str, steps: int) -> RunTimes:
+        """Return the time of a run; each part is that of the slowest rank."""
         self._ranks.barrier()
         if kind in (COMPUTE, INPUT):
-            spent = Spent([self._step(reads=kind == INPUT) for _ in range(steps)])
+            spent = RunTimes([self._step(reads=kind == INPUT) for _ in range(steps)])
         else:
             spent = self._writing(Strategy.parse(kind), steps)
         return self._slowest(spent)
 
-    def _slowest(self, spent: Spent) -> Spent:
+    def _slowest(self, spent: RunTimes) -> RunTimes:
         parts = [*spent.computed, *spent.waited, spent.drained, spent.final]
         *each, drained, final = (float(part) for part in self._ranks.largest(np.array(parts)))
-        return Spent(each[: len(spent.computed)], each[len(spent.computed) :], drained, final)
+        return RunTimes(each[: len(spent.computed)], each[len(spent.computed) :], drained, final)
 
-    def _writing(self, strategy: Strategy, steps: int) -> Spent:
-        limit = None if self._asked.bandwidth is None else self._asked.bandwidth / self._ranks.size
+    def _writing(self, strategy: Strategy, steps: int) -> RunTimes:
+        limit = None if self._experiment.bandwidth is None else self._experiment.bandwidth / self._ranks.size
         folder = self._folder / "run"
         with RunFolder(folder, "", ranks=self._ranks, bandwidth=limit) as run:
             writer = OutputWriter(
@@ -196,10 +195,10 @@ class _Bench:
         if self._ranks.rank == 0:
             shutil.rmtree(folder)
         self._ranks.barrier()
-        return Spent(computed, waited, drained, final)
+        return RunTimes(computed, waited, drained, final)
 
     def _output(self, writer: OutputWriter, step: int, pending: PendingCopies) -> None:
-        """Write, and meet the other ranks, so that what one waits for writing is not counted as another's computing."""
+        """Write, and wait for the other ranks, so that the waiting of one does not count as computation of another."""
         copy = writer.write(float(step), self._load.newest, lasting=True)
         pending.add(self._load.steps + self._load.lasting, partial(writer.ensure, copy))
         self._ranks.barrier()
@@ -216,7 +215,7 @@ class _Bench:
 
     def _read(self) -> list[NDArray[Any]]:
         """Read the input of a step on the root, and send each rank its part."""
-        columns, rows, _ = self._asked.grid
+        columns, rows, _ = self._experiment.grid
         parts = None
         if self._ranks.rank == 0:
             whole = np.fromfile(self._folder / _INPUT_FILE, np.float32).reshape(-1, rows, columns)
@@ -226,7 +225,7 @@ class _Bench:
 
 
 def measured(request: Mapping[str, Any], ranks: Communicator) -> dict[str, Any]:
-    """Measure what a request asks for, on these ranks; see :mod:`benchmarks.started`."""
-    asked = {**request["experiment"], "strategies": tuple(request["experiment"]["strategies"])}
-    runs = measure(Experiment(**asked), ranks, Path(request["folder"]))
+    """Return the measurements for a request on these ranks; see :mod:`benchmarks.started`."""
+    experiment = {**request["experiment"], "strategies": tuple(request["experiment"]["strategies"])}
+    runs = measure(Experiment(**experiment), ranks, Path(request["folder"]))
     return {kind: [asdict(each) for each in found] for kind, found in runs.items()}

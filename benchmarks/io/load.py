@@ -1,4 +1,4 @@
-"""What stands for the model in the experiment: it computes, and holds a state as the model does."""
+"""Replacement of the model in the experiment: it computes, and has a state like the model."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,25 +13,25 @@ Array = NDArray[np.float64]
 
 _VALUES: Final = 16384
 _CALL: Final = 0.02
-"""[s] a call that computes takes, in which Python's lock is free, as in the kernels of the model."""
+"""Seconds of a computing call, which releases Python's lock, as the kernels of the model."""
 _GREATEST: Final = 1000
-"""The values of the state at first are whole numbers below this, so that single precision holds them exactly."""
+"""Initial values of the state are integers below this, which single precision represents exactly."""
 
 
 class Load:
-    """A state of two time levels that take turns, and a fixed amount of computing for each step.
+    """State of two alternating time levels, and a fixed amount of computation in each step.
 
-    Each step writes all of the level that is to be the newest from the other one, a share of the fields after each call
-    that computes, beginning with the first: what still read that level then would read a mixture of two steps. Every
-    value of the newest level is greater by one than that of the step before.
+    Each step writes the whole new level from the other one, a share of the fields after each computing call. Reading
+    that level during the step would thus give a mixture of two steps. Every value of the newest level is greater by one
+    than in the step before.
 
     names    the fields, each (level, lat, lon)
-    compute  [s] that a step takes on a core that does nothing else, with the writing of the state
-    slowest  returns the greatest of what all ranks give
+    compute  [s] of a step on an idle core, including the writing of the state
+    slowest  returns the maximum over all ranks
     """
 
     lasting = 1
-    """Further steps that leave the newest level as it is, as in the model."""
+    """Further steps that do not change the newest level, as in the model."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Load:
             np.add(self.newest[name], 1.0, out=self._other[name])
 
     def _compute(self, turns: int) -> None:
-        """Compute in one call on numbers that stay in the core's cache."""
+        """Compute in one call on numbers in the core's cache."""
         np.hypot.reduce(np.broadcast_to(self._values, (turns, _VALUES)), axis=0)
 
 

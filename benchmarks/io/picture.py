@@ -1,4 +1,4 @@
-"""A picture of the strategies of output: what each adds to the time of computing."""
+"""Picture of the output strategies: their additions to the time of computation."""
 
 from pathlib import Path
 from statistics import mean
@@ -7,15 +7,15 @@ from airshed.core.atomic import write_whole
 from airshed.core.text import counted
 from airshed.plot.page import footer, headline
 from airshed.plot.style import DPI, LINES, PALE, SIZE, axes_at, look, new_figure
-from benchmarks.io.experiment import COMPUTE, MODES, Measured
-from benchmarks.io.hiding import hiding
+from benchmarks.io.experiment import COMPUTE, MODES, OutputMeasurements
+from benchmarks.io.overlap import overlap
 
 _WIDTH, _HEIGHT = 6.4, 3.6
 _LEFT, _BELOW, _ABOVE, _RIGHT = 0.8, 0.9, 1.15, 0.35
 
 
-def save_strategies(measured: Measured, path: Path) -> Path:
-    """Write the picture as a PNG file, whole or not at all; raise OutputError."""
+def save_strategies(measured: OutputMeasurements, path: Path) -> Path:
+    """Write the picture as a PNG file, completely or not at all; raises OutputError."""
     with look():
         figure = new_figure(_LEFT + _WIDTH + _RIGHT, _BELOW + _HEIGHT + _ABOVE, DPI)
         axes = axes_at(figure, _LEFT, _BELOW, _WIDTH, _HEIGHT)
@@ -36,19 +36,19 @@ def save_strategies(measured: Measured, path: Path) -> Path:
         axes.set_ylabel("wall time of a run [s]")
         axes.set_ylim(top=1.3 * axes.get_ylim()[1])
         axes.legend(fontsize=SIZE["tiny"], frameon=False, loc="upper right", ncols=4)
-        size = " x ".join(map(str, measured.asked.grid))
+        size = " x ".join(map(str, measured.experiment.grid))
         ranks = counted(measured.ranks, "rank")
         headline(figure, _LEFT, "Strategies of output", f"{size} cells, 66 fields each step, {ranks}")
         footer(
             figure,
             _LEFT + _WIDTH + _RIGHT - _RIGHT,
-            "lines: fastest and slowest run; hidden: of the writing that could be",
+            "lines: fastest and slowest run; hidden: share of the writing that could be hidden",
         )
         with write_whole(path) as part:
             figure.savefig(part, format="png", dpi=figure.dpi, metadata={"Software": "Airshed"})
     return path
 
 
-def _label(measured: Measured, name: str) -> str:
-    found = hiding(measured, name)
+def _label(measured: OutputMeasurements, name: str) -> str:
+    found = overlap(measured, name)
     return name if found is None or not found.has_interval else f"{name}\n{100.0 * found.hidden.median:.0f} % hidden"

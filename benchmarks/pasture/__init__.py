@@ -1,6 +1,6 @@
-"""Measures the pasture model: a year of Queensland, and a century of Australia on cells of 5 km.
+"""Measure the pasture model: a year of Queensland, and a century of Australia with cells of 5 km.
 
-Each runs by itself in a process of its own, see :mod:`.worker`; a century of which some days were run is extrapolated.
+Each case runs in a separate process, see :mod:`.worker`; the century is extrapolated from some of its days.
 """
 
 from benchmarks.pasture.report import CENTURY, DAYS, ROUNDS, run

@@ -1,4 +1,4 @@
-"""Runs the bench of pasture, and says how far its figures are from what memory allows."""
+"""Run the pasture benchmark, and compare its figures with the limits of memory."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,37 +15,37 @@ CENTURY: Final = 36525
 """Days of a hundred years."""
 
 DAYS, ROUNDS = 384, 5
-"""Days of Australia from which a century is extrapolated, and how often Queensland is run."""
+"""Days of Australia from which a century is extrapolated, and number of runs of Queensland."""
 
 _WORKER: Final = "benchmarks.pasture.worker"
 _SPACING: Final = 0.05
-"""Of the cells of Australia [degrees]: 5 km."""
+"""Spacing of the cells of Australia [degrees]: 5 km."""
 
 _READ: Final = 8.0 + 5.0 * 8.0 / 7.0
-"""Bytes of weather for a cell and day: rain of the day, and five fields of the week, as doubles."""
+"""Bytes of weather per cell and day: rain of the day, and five fields of the week, as doubles."""
 
 _KEPT: Final = 18 * 4.0
-"""Bytes of exports for a cell and day."""
+"""Bytes of exports per cell and day."""
 
 
 def run(
     days: int = DAYS, rounds: int = ROUNDS, folder: Path | None = None,
-    progress: Callable[[str], object] = lambda what: None,
+    progress: Callable[[str], object] = lambda message: None,
 ) -> Report:  # fmt: skip
-    """Measure, each case in a process of its own; inputs and results go to a temporary place in `folder`.
+    """Measure each case in a separate process; inputs and results go to a temporary place in `folder`.
 
-    days  of Australia; those of a `CENTURY` are no extrapolation
+    days  of Australia; a whole `CENTURY` needs no extrapolation
     """
     with tempfile.TemporaryDirectory(prefix="airshed-bench-pasture-", dir=folder) as place:
         progress("Queensland")
-        queensland = answer_of(_WORKER, {"what": "queensland", "rounds": rounds, "folder": place}, 1)
+        queensland = answer_of(_WORKER, {"case": "queensland", "rounds": rounds, "folder": place}, 1)
     progress("Australia")
-    australia = answer_of(_WORKER, {"what": "australia", "days": days, "spacing": _SPACING}, 1)
+    australia = answer_of(_WORKER, {"case": "australia", "days": days, "spacing": _SPACING}, 1)
     return report(queensland, australia, copy_bandwidth())
 
 
 def report(queensland: Mapping[str, Any], australia: Mapping[str, Any], bandwidth: float) -> Report:
-    """Return the figures of both cases; `bandwidth` of a core that copies [GB/s]."""
+    """Return the figures of both cases; `bandwidth` is that of copying on one core [GB/s]."""
     days = sum(days for _, days in australia["blocks"])
     century, times = _century(australia), {name: median(queensland[name]) for name in ("year", "compute", "written")}
     cores, year = usable_cores(), 365.0 * queensland["cells"]
@@ -74,13 +74,13 @@ def report(queensland: Mapping[str, Any], australia: Mapping[str, Any], bandwidt
 
 
 def _century(australia: Mapping[str, Any]) -> float:
-    """Return the time of a century [s]: set-up and first block, for which nothing is read ahead, and all others."""
+    """Return the time of a century [s]: set-up and first block, without prefetching, and all other blocks."""
     (setup, _), (first, held), *others = australia["blocks"]
     spent, days = (sum(each) for each in zip(*others, strict=True)) if others else (first, held)
     return float(setup + first + spent / days * (CENTURY - held))
 
 
 def _rate(name: str, seconds: float, cell_days: float, moved: float, bandwidth: float) -> tuple[Cell, ...]:
-    """Return a row: `moved` are bytes for a cell and day."""
+    """Return a row; `moved` is the number of bytes per cell and day."""
     rate, flow = cell_days / seconds, cell_days * moved / seconds / 1e9
     return name, seconds, rate / 1e6, 1e9 * usable_cores() / rate, flow, flow / bandwidth

@@ -1,4 +1,4 @@
-"""What a process of the bench of pasture runs: one of the functions below, with what its request says."""
+"""Process of the pasture benchmark: it runs one of the functions below with the values of its request."""
 
 import resource
 import sys
@@ -24,18 +24,18 @@ Answer = dict[str, Any]
 
 CASE: Final = "queensland"
 _FIRST_DAY: Final = "1925-01-01"
-_GIGABYTE: Final = 1e9 if sys.platform == "darwin" else 1e6  # of what the system counts memory in
+_GIGABYTE: Final = 1e9 if sys.platform == "darwin" else 1e6  # units of memory of the system
 
 
 def measured(request: Mapping[str, Any], ranks: Communicator) -> Answer:
-    """Measure what a request asks for; see :mod:`benchmarks.started`."""
-    return {"queensland": queensland, "australia": australia}[request["what"]](request, ranks)
+    """Return the measurements for a request; see :mod:`benchmarks.started`."""
+    return {"queensland": queensland, "australia": australia}[request["case"]](request, ranks)
 
 
 def queensland(request: Mapping[str, Any], ranks: Communicator) -> Answer:
-    """Return times of a year [s]: with results of each day kept in memory, the cells alone, and written to a disk.
+    """Return times of a year [s]: with the results of days in memory, for the cells alone, and with results on disk.
 
-    Inputs are prepared before in the request's folder, and the kernel is compiled.
+    Inputs are prepared beforehand in the request's folder, and the kernel is compiled.
     """
     folder = Path(request["folder"])
     prepared = save(open_inputs(load_case(CASE).path("inputs")), folder / "inputs")
@@ -54,7 +54,7 @@ def queensland(request: Mapping[str, Any], ranks: Communicator) -> Answer:
 
 
 def australia(request: Mapping[str, Any], ranks: Communicator) -> Answer:
-    """Return the wall time of each batch of days [s] with synthetic weather, after that of the set-up; memory [GB]."""
+    """Return the wall time of the set-up and of each batch of days [s] with synthetic weather, and the memory [GB]."""
     began = time.perf_counter()
     days = request["days"]
     calendar = Calendar(np.datetime64(_FIRST_DAY), days)
@@ -80,7 +80,7 @@ def _built(case: Any, ranks: Communicator, inputs: Inputs | None = None) -> Past
 
 
 def _year(case: RunCase, ranks: Communicator, *, keep: bool) -> PastureModel:
-    """Open the inputs of a case, and make its year."""
+    """Open the inputs of a case, and run its year."""
     model = _built(case, ranks)
     if keep:
         model.record({name: np.empty((365, *model.domain.box.shape), np.float32) for name in EXPORTS})
@@ -91,13 +91,13 @@ def _year(case: RunCase, ranks: Communicator, *, keep: bool) -> PastureModel:
 
 
 def _batches(model: PastureModel, days: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and last day of batches, as a simulation without output makes them."""
+    """Yield the first and last day of batches, as in a simulation without output."""
     while (first := model.steps) < days:
         yield first, min(first + model.batch_limits.batch, round(model.next_change() / DAY), days)
 
 
 def _written(case: RunCase, folder: Path) -> float:
-    """Return the time [s] of a year whose exports are written each day, from the preparation until all is there."""
+    """Return the time [s] of a year with exports written each day, from the preparation until all are on disk."""
     began = time.perf_counter()
     with Simulation(case, output=folder) as simulation:
         simulation.run()

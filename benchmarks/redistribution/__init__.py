@@ -1,4 +1,4 @@
-"""Time the redistribution of an array between two groups of ranks; see docs/explanation/redistribution.md."""
+"""Benchmark of redistribution between two groups of ranks; see docs/explanation/redistribution.md."""
 
 from benchmarks.redistribution.report import RANKS_BY_DEFAULT, run
 

@@ -1,4 +1,4 @@
-"""What is moved: species x level planes to lat x lon columns and back, and how long it takes."""
+"""Measurement of round trips of arrays, from species x level planes to lat x lon columns and back."""
 
 import statistics
 import time
@@ -16,13 +16,13 @@ from airshed.parallel.redistribution.plan import Plan
 ARRAYS: Final = {"paper": (35, 5, 56, 60), "ten times": (66, 18, 70, 71)}
 """Species, levels, latitudes, longitudes: 4.7 MB, the north-eastern United States of 1994, and 47 MB."""
 SPAN: Final = 0.5
-"""Seconds that each move is repeated for, five times at least."""
+"""Seconds for which each move is repeated, at least five times."""
 _FEWEST: Final = 5
 
 
 @dataclass(frozen=True)
 class Move:
-    """A measured round trip: seconds predicted, least, median; picked: what the prediction makes the best."""
+    """A measured round trip: seconds predicted, least, median; picked: the plan with the best prediction."""
 
     array: str
     bytes: int
@@ -37,7 +37,7 @@ class Move:
 
 
 def distributions(shape: tuple[int, ...], sources: range, targets: range) -> tuple[Distribution, Distribution]:
-    """Return whole planes on some ranks, and whole columns on others, where a column lies together in memory."""
+    """Return whole planes on some ranks, and whole columns, contiguous in memory, on others."""
     planes = Distribution.spread(shape, sources, axes=(0, 1))
     return planes, Distribution.spread(shape, targets, axes=(2, 3), order=(2, 3, 0, 1))
 
@@ -45,11 +45,11 @@ def distributions(shape: tuple[int, ...], sources: range, targets: range) -> tup
 def measured(
     transport: Transport, groups: str, sources: range, targets: range, request: Mapping[str, Any]
 ) -> tuple[list[Move], dict[str, Any]]:
-    """Return the round trips of all arrays and strategies, and the costs; all ranks call this, rank 0 has the times.
+    """Return the round trips of all arrays and strategies, and the costs; collective, rank 0 has the times.
 
-    Told are the arrays by name, and the span of time that each move is repeated for [s].
+    The request has the arrays by name, and the span of time for which each move is repeated [s].
 
-    Raises AirshedError where an array does not come back as it left.
+    Raises AirshedError where an array returns changed.
     """
     moves: list[Move] = []
     for name, shape in request["arrays"].items():
@@ -75,9 +75,9 @@ def _round_trips(transport: Transport, plan: Plan, span: float) -> list[float]:
     given = np.full(source.local_shape(rank), 1.0 + rank) if rank in source.ranks else None
     spans: list[float] = []
     with Redistribution(transport, plan) as there, Redistribution(transport, plan.inverse()) as back:
-        returned = back(there(given))  # the first one pays for the pages
+        returned = back(there(given))  # the first one allocates pages
         if given is not None and not np.array_equal(given, returned):  # type: ignore[arg-type]
-            raise AirshedError(f"rank {rank} got another array back than it gave, by {transport.name}, {plan.name}")
+            raise AirshedError(f"rank {rank} received a different array than it sent, by {transport.name}, {plan.name}")
         for _ in range(_rounds(transport, there, back, given, span)):
             began = time.perf_counter()
             back(there(given))
@@ -86,7 +86,7 @@ def _round_trips(transport: Transport, plan: Plan, span: float) -> list[float]:
 
 
 def _rounds(transport: Transport, there: Redistribution, back: Redistribution, given: Any, span: float) -> int:
-    """Return how many round trips fill the span, the same on all ranks: what rank 0 found of the second one."""
+    """Return the number of round trips in the span, equal on all ranks: rank 0 measures the second one."""
     began = time.perf_counter()
     back(there(given))
     once = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Starts the jobs of `airshed bench redistribution` and reports what they found."""
+"""Start the jobs of `airshed bench redistribution`, and report their results."""
 
 import json
 import os
@@ -24,15 +24,15 @@ _LONGEST: Final = 600.0
 
 
 def run(ranks: int = RANKS_BY_DEFAULT, arrays: Mapping[str, tuple[int, ...]] = ARRAYS, span: float = SPAN) -> Report:
-    """Measure and report; half of the ranks have planes, the others columns.
+    """Measure and report; half of the ranks have planes, the other half columns.
 
     arrays  names and shapes, the paper's first
-    span    how long each move is repeated [s]
+    span    seconds for which each move is repeated
 
     Raises AirshedError where ranks cannot be started or one of them fails.
     """
     if ranks < 2:
-        raise AirshedError("two groups need two ranks or more: airshed bench redistribution -n 2")
+        raise AirshedError("two groups need at least two ranks: airshed bench redistribution -n 2")
     sizes = (ranks // 2, ranks - ranks // 2)
     load, request = os.getloadavg()[0], {"arrays": dict(arrays), "span": span}
     world = _answer([_start(ranks, 0, request)])
@@ -45,7 +45,7 @@ def run(ranks: int = RANKS_BY_DEFAULT, arrays: Mapping[str, tuple[int, ...]] = A
         "processor": processor().model, "cores": usable_cores(), "load of the machine before": load, "ranks": ranks,
         "required round trip of the paper's array [s]": REQUIRED,
         "slowest of its picked round trips, median [s]": slowest, "requirement met": slowest <= REQUIRED,
-        "timer, taken off [us]": 1e6 * world["timer"],
+        "timer, subtracted [us]": 1e6 * world["timer"],
     }  # fmt: skip
     tables = [_moves(moves, raw), _raw(moves, raw), _costs(world["costs"] | jobs["costs"])]
     return Report("Redistribution: planes to columns and back", tables, facts)
@@ -65,9 +65,7 @@ def _moves(moves: list[dict[str, Any]], raw: dict[str, Any]) -> Table:
         )
         for move in moves
     ]  # fmt: skip
-    note = (
-        "GB/s, of raw: the array once there and once back in the least time; picked: by the prediction of the way there"
-    )
+    note = "GB/s, of raw: one round trip of the array in the least time; picked: by the prediction for the first half"
     return Table("Round trips", columns, rows, note)
 
 
@@ -81,7 +79,7 @@ def _raw(moves: list[dict[str, Any]], raw: dict[str, Any]) -> Table:
         for name, each in raw.items()
     ]  # fmt: skip
     columns = ("array [MB]", "raw copy [ms]", "raw copy [GB/s]", "raw MPI, one way [ms]", "raw MPI [GB/s]")
-    return Table("What the machine can do", columns, rows)
+    return Table("Limits of the machine", columns, rows)
 
 
 def _costs(costs: dict[str, Any]) -> Table:
@@ -90,14 +88,14 @@ def _costs(costs: dict[str, Any]) -> Table:
         for label, key in (("messages", "within"), ("messages between jobs", "between"), ("copies", "copy")):
             if any(each[key].values()):
                 rows.append((transport, label, 1e6 * each[key]["alpha"], 1e9 * each[key]["beta"]))
-    note = "shared memory: alpha of messages is all ranks' meeting, twice in a hop"
+    note = "shared memory: alpha of messages is a barrier of all ranks, two per hop"
     return Table("Costs alpha + beta L", ("transport", "of", "alpha [us]", "beta [ns/B]"), rows, note)
 
 
 def _start(ranks: int, job: int, request: dict[str, Any]) -> "subprocess.Popen[str]":
     mpiexec = find_mpiexec()
     worker = [sys.executable, "-m", "benchmarks.redistribution.worker", str(job)]
-    # By the environment, as any user of the machine sees arguments, and a token is part of the request.
+    # The environment is private, whereas any user of the machine can read arguments, and the request has a token.
     environment = {**os.environ, **mpiexec.environment(), REQUESTED_RANKS: str(ranks), REQUEST: json.dumps(request)}
     return subprocess.Popen(
         [*mpiexec.command(ranks), *worker],
@@ -106,19 +104,19 @@ def _start(ranks: int, job: int, request: dict[str, Any]) -> "subprocess.Popen[s
 
 
 def _answer(jobs: "list[subprocess.Popen[str]]") -> dict[str, Any]:
-    """Return what the first job found, when all have ended well."""
-    said = [job.communicate(timeout=_LONGEST) for job in jobs]
-    for job, (_, complaint) in zip(jobs, said, strict=True):
+    """Return the result of the first job after all jobs have succeeded."""
+    outputs = [job.communicate(timeout=_LONGEST) for job in jobs]
+    for job, (_, errors) in zip(jobs, outputs, strict=True):
         if job.returncode:
-            lines = [line for line in complaint.splitlines() if "error:" in line] or complaint.splitlines()[-1:]
+            lines = [line for line in errors.splitlines() if "error:" in line] or errors.splitlines()[-1:]
             why = lines[0].split("error: ")[-1] if lines else f"exit code {job.returncode}"
             raise AirshedError(f"the ranks of the benchmark failed: {why}")
-    answer: dict[str, Any] = json.loads(said[0][0].splitlines()[-1])
+    answer: dict[str, Any] = json.loads(outputs[0][0].splitlines()[-1])
     return answer
 
 
 def _free_ports(count: int) -> int:
-    """Return the first of so many ports that are most likely free."""
+    """Return the first of `count` consecutive ports that are probably free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1]) // count * count

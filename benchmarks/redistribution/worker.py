@@ -1,6 +1,6 @@
-"""One rank of the benchmark: ``python -m benchmarks.redistribution.worker JOB``, started by `report`.
+"""Process of one rank of the benchmark: ``python -m benchmarks.redistribution.worker JOB``, started by `report`.
 
-The request comes by the environment, as JSON; rank 0 of the first job prints the results, as JSON.
+The request is JSON in the environment; rank 0 of the first job prints the results as JSON.
 """
 
 import json
@@ -27,7 +27,7 @@ _REPEATS: Final = 15
 
 
 def within_one_world(ranks: Communicator, request: dict[str, Any]) -> dict[str, Any]:
-    """Return what messages and shared memory take, and raw copies and messages beside them."""
+    """Return the times of messages and shared memory, and of raw copies and messages."""
     handle, half = ranks.handle, ranks.size // 2
     if handle is None:
         raise AirshedError("the redistribution needs two ranks")
@@ -43,7 +43,7 @@ def within_one_world(ranks: Communicator, request: dict[str, Any]) -> dict[str, 
 
 
 def between_two_jobs(ranks: Communicator, job: int, request: dict[str, Any]) -> dict[str, Any]:
-    """Return what TCP takes."""
+    """Return the times of TCP."""
     first, second = request["sizes"]
     with TwoJobs(job, (first, second), request["token"], ranks, JobLink(port=request["port"])) as link:
         moves, costs = measured(link, "two", range(first), range(first, first + second), request)
@@ -73,7 +73,7 @@ def _raw(ranks: Communicator, name: str, shape: Sequence[int], half: int) -> dic
 
 
 def main() -> None:
-    """Measure what this rank's job was started for."""
+    """Measure the request of this rank's job."""
     job, request = int(sys.argv[1]), json.loads(os.environ[REQUEST])
     ranks = world()
     try:

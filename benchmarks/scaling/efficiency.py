@@ -1,13 +1,13 @@
-"""How much of several cores a run on as many ranks makes use of, and how much of them the machine gives at all.
+"""Parallel efficiency of a run on several cores, separated from the loss of the machine itself.
 
-Cores of one machine share memory, caches, clock and often a host with strangers, so that N programs that have nothing
-to do with each other take longer at once than one alone. Each round runs, one after the other,
+Cores of a machine share memory, caches, clock and often a host with other virtual machines. So N independent programs
+take longer at the same time than one alone. Each round runs, one after the other,
 
-    one      the case on one rank                                    T1
-    together the case on N ranks                                     TN      efficiency  T1 / (N TN)
-    apart    the whole case N times at once, on a rank each          TA      the machine's  T1 / TA
+  one          the case on one rank                                    T1
+  together     the case on N ranks                                     TN      efficiency  T1 / (N TN)
+  independent  the whole case N times simultaneously, each on one rank TA      the machine's  T1 / TA
 
-and what is lost beside the machine's own loss is the program's: (T1 / (N TN)) / (T1 / TA) = TA / (N TN).
+The loss of the program is that beyond the machine's loss: (T1 / (N TN)) / (T1 / TA) = TA / (N TN).
 """
 
 from collections.abc import Callable, Sequence
@@ -30,61 +30,61 @@ class Efficiency:
 
     one: Sequence[Run]
     together: Sequence[Run]
-    apart: Sequence[Run]
+    independent: Sequence[Run]
 
     @property
     def ranks(self) -> int:
-        """N."""
+        """Number of ranks N."""
         return self.together[0].setup.ranks
 
     def of(self, kind: str = "wall") -> Median:
-        """T1 / (N TN) [1]: by the clock, or "cost", without the time of other programs."""
+        """T1 / (N TN) [1] of the wall time, or of the "cost", without the time of other programs."""
         pairs = zip(self.one, self.together, strict=True)
         return median_of([getattr(one, kind) / (self.ranks * getattr(many, kind)) for one, many in pairs])
 
     @property
     def of_machine(self) -> Median:
         """T1 / TA [1]."""
-        return median_of([one.wall / many.wall for one, many in zip(self.one, self.apart, strict=True)])
+        return median_of([one.wall / many.wall for one, many in zip(self.one, self.independent, strict=True)])
 
     @property
     def of_program(self) -> Median:
         """TA / (N TN) [1]."""
-        pairs = zip(self.apart, self.together, strict=True)
-        return median_of([apart.wall / (self.ranks * many.wall) for apart, many in pairs])
+        pairs = zip(self.independent, self.together, strict=True)
+        return median_of([independent.wall / (self.ranks * many.wall) for independent, many in pairs])
 
 
 def efficiency(
     case: str = CASE, ranks: int = 2, hours: float = HOURS, rounds: int = ROUNDS,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Efficiency:  # fmt: skip
-    """Measure a case on one rank, on several, and as often at once, in turn."""
+    """Measure a case on one rank, on several, and in as many independent runs, in alternation."""
     check_shared(case, [ranks])
     size = size_of(case, ())
-    setups = [Setup(case, size, 1), Setup(case, size, ranks), Setup(case, size, ranks, apart=True)]
+    setups = [Setup(case, size, 1), Setup(case, size, ranks), Setup(case, size, ranks, independent=True)]
     runs = measure(setups, hours, rounds, progress)
     return Efficiency(*(runs[setup] for setup in setups))
 
 
 def report(found: Efficiency) -> Report:
-    """Return what was found as tables."""
+    """Return the results as tables."""
     ranks, setup = found.ranks, found.together[0].setup
-    kinds = {"one rank": found.one, f"{ranks} ranks": found.together, f"{ranks} times the case at once": found.apart}
+    kinds = {"one rank": found.one, f"{ranks} ranks": found.together, f"{ranks} independent runs": found.independent}
     walls: list[tuple[Cell, ...]] = []
     for name, runs in kinds.items():
         taken = [1e3 * run.wall for run in runs]
         walls.append((name, min(taken), 1e3 * median(runs), max(taken)))
     named = (
         (f"efficiency of {ranks} ranks", found.of()), ("the same on undisturbed cores", found.of("cost")),
-        (f"{ranks} programs at once", found.of_machine), (f"{ranks} ranks beside them", found.of_program),
+        (f"{ranks} independent programs", found.of_machine), (f"{ranks} ranks relative to them", found.of_program),
     )  # fmt: skip
     shares: list[tuple[Cell, ...]] = [(name, each.median, each.low, each.high) for name, each in named]
-    note = "undisturbed: time on its core of the busiest rank, and what calls cost in the quickest step"
+    note = "undisturbed: core time of the busiest rank, plus the cost of calls in the fastest step"
     facts: dict[str, Cell] = {
         "grid": setup.size, "processor": processor().model, "cores": usable_cores(), "rounds": len(found.one),
     }  # fmt: skip
     tables = [
         Table("Wall time of a step [ms]", ("run", "fastest", "median", "slowest"), walls),
-        Table("Efficiency [1]", ("what", "median", "at least", "at most"), shares, note),
+        Table("Efficiency [1]", ("quantity", "median", "at least", "at most"), shares, note),
     ]
     return Report(f"{setup.case} on {ranks} ranks", tables, facts)

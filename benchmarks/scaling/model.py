@@ -1,12 +1,12 @@
-"""Cost of a step on some number of ranks, by a few numbers that are fitted to measured runs.
+"""Cost of a step on a number of ranks, by constants that are fitted to measured runs.
 
-The busiest rank holds n cells in m columns, sends k messages of b bytes in all, and takes for a step
+The busiest rank has n cells in m columns and sends k messages of b bytes in total. A step takes
 
-    T = f(P) [ (a n + a' m) + (c + c' m) ] + (h k + h' b) + (s + s' log2 P)
-         compute             control         halo          sums
+  T = f(P) [ (a n + a' m) + (c + c' m) ] + (h k + h' b) + (s + s' log2 P)
+             compute         control         halo          sums
 
-with f(P) = 1 + spread sqrt(2 ln P), the greatest of P numbers that scatter by `spread`. All numbers but the spread are
-non-negative least-squares fits to the measured times of each part, by relative error.
+with f(P) = 1 + spread sqrt(2 ln P), the greatest of P numbers with the standard deviation `spread`. All constants
+except the spread are non-negative least-squares fits to the measured times of each part, by relative error.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Load:
-    """What the busiest rank of a decomposition holds and sends in a step."""
+    """Cells and messages of the busiest rank of a decomposition in a step."""
 
     ranks: int
     columns: int
@@ -36,12 +36,12 @@ class Load:
 
     @property
     def cells(self) -> int:
-        """The number of cells that it holds."""
+        """Number of cells."""
         return self.columns * self.levels
 
     @classmethod
     def of(cls, cut: Decomposition, levels: int, species: int, itemsize: int = 8) -> Self:
-        """Return the load of a decomposition: the most that any rank has of each."""
+        """Return the load of a decomposition: the greatest of each number over the ranks."""
         columns = messages = volume = 0
         for tile in cut.tiles():
             rows, across = tile.window.shape
@@ -54,7 +54,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Parts:
-    """Wall time of a step by what takes it [s]."""
+    """Wall time of a step by parts [s]."""
 
     compute: float
     control: float
@@ -64,13 +64,13 @@ class Parts:
 
     @property
     def total(self) -> float:
-        """The whole step."""
+        """Total time of the step."""
         return self.compute + self.control + self.halo + self.sums + self.imbalance
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A measured point: the load, and the cost of each part without waiting; imbalance is that of computing [1]."""
+class MeasuredPoint:
+    """A measured point: the load, and the cost of each part without waiting; imbalance is that of computation [1]."""
 
     load: Load
     compute: float
@@ -82,7 +82,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Machine:
-    """The numbers of the model [s]: a, a'; c, c'; h, h'; s, s'; and the spread [1]."""
+    """Constants of the model [s]: a, a'; c, c'; h, h'; s, s'; and the spread [1]."""
 
     cell: float
     column: float
@@ -95,12 +95,12 @@ class Machine:
     spread: float
 
     @classmethod
-    def fitted(cls, points: Sequence[Measured]) -> Self:
-        """Return the machine that fits measured points best; numbers that no point determines stay 0."""
+    def fitted(cls, points: Sequence[MeasuredPoint]) -> Self:
+        """Return the best fit to measured points; constants that no point determines are 0."""
         shared = [point for point in points if point.load.ranks > 1]
         cell, column = fit([(p.load.cells, p.load.columns) for p in points], [p.compute for p in points])
         control, control_column = fit([(1.0, p.load.columns) for p in points], [p.control for p in points])
-        waiting = [point for point in shared if point.halo > 0.0]  # a rank may not wait at all
+        waiting = [point for point in shared if point.halo > 0.0]  # some ranks do not wait at all
         message, byte = fit([(p.load.messages, p.load.bytes) for p in waiting], [p.halo for p in waiting])
         sums, rounds = fit([(1.0, log2(p.load.ranks)) for p in shared], [p.sums for p in shared])
         spreads = [p.imbalance / extreme(p.load.ranks) for p in shared]
@@ -110,7 +110,7 @@ class Machine:
         )  # fmt: skip
 
     def step(self, load: Load) -> Parts:
-        """Return the times of a step with one rank on each core of one machine."""
+        """Return the times of a step with one rank on each core of a machine."""
         compute = self.cell * load.cells + self.column * load.columns
         control = self.control + self.control_column * load.columns
         imbalance = self.spread * extreme(load.ranks) * (compute + control)
@@ -121,14 +121,14 @@ class Machine:
 
 
 def extreme(ranks: int) -> float:
-    """Return how far the greatest of so many normal numbers lies above their mean, in spreads: sqrt(2 ln P)."""
+    """Return the expected maximum of normal numbers above their mean, in standard deviations: sqrt(2 ln P)."""
     return sqrt(2.0 * log(ranks))
 
 
 def fit(features: Sequence[Sequence[float]], times: Sequence[float]) -> tuple[float, ...]:
-    """Return the numbers >= 0 whose products with the features come closest to the times, by relative error.
+    """Return the constants >= 0 that fit the times best, by relative error.
 
-    Of two numbers a negative one is 0 in the best fit, so all subsets are tried.
+    A constant that would be negative is 0 in the best fit, so all subsets are tried.
     """
     count = len(features[0]) if features else 2
     best, least = np.zeros(count), np.inf

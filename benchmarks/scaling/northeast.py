@@ -1,10 +1,10 @@
-"""A region of the size that a Cray C90 and a T3D simulated in 1995: a day of the north-eastern USA.
+"""A region of the size simulated by a Cray C90 and a T3D in 1995: a day of the north-eastern USA.
 
-Segall, Walker, Steenkiste and Russell give 4.7 MB for their array C (species x layers x nodes), and aim at 24 hours of
-the region in 15 minutes on both together. 4.7 MB are 587 500 numbers of 8 bytes; with 35 species and five layers,
-which we assume, as the paper does not say, about 3 360 nodes. So here: 60 x 56 columns of five layers, in the air
-and with the emission of the synthetic benchmark, and all 66 species: 1.9 times as many numbers. A second grid has 18
-layers.
+Segall, Walker, Steenkiste and Russell give 4.7 MB for their array C (species x layers x nodes). They aim at 24 hours of
+the region in 15 minutes on both machines together. 4.7 MB are 587 500 numbers of 8 bytes. With 35 species and five
+layers, which are assumed because the paper does not give them, this is about 3 360 nodes. The grid here has 60 x 56
+columns of five layers, with the air and emission of the synthetic benchmark and all 66 species: 1.9 times as many
+numbers. A second grid has 18 layers.
 """
 
 import time
@@ -27,7 +27,7 @@ _DAY = 24.0
 
 
 def region(case: str, tops: tuple[float, ...]) -> Case:
-    """Return a case over the north-eastern USA with these layers, made of the synthetic one."""
+    """Return a case over the north-eastern USA with these layers, derived from the synthetic one."""
     data: dict[str, Any] = Case.load(case).to_dict()
     spacing = [(edges[1] - edges[0]) / count for edges, count in zip((LON, LAT), COLUMNS, strict=True)]
     data["grid"] = {
@@ -43,7 +43,7 @@ def region(case: str, tops: tuple[float, ...]) -> Case:
 
 
 def northeast(case: str) -> Table:
-    """Measure hours of such a region on all cores, and return what a day takes [s]."""
+    """Measure hours of such a region on all cores, and return the time of a day [s]."""
     rows: list[tuple[Cell, ...]] = []
     for tops in (FIVE, DEFAULT_LAYER_TOPS):
         with Simulation(region(case, tops)) as simulation:
@@ -58,7 +58,8 @@ def northeast(case: str) -> Table:
         ))  # fmt: skip
     columns = ("grid", "species", "C [MB]", "24 hours take [s]", "faster than 15 minutes by")
     note = (
-        f"their C has {THEIR_BYTES / 1e6:g} MB; here on {usable_cores()} cores, without output, from {_HOURS:g} hours "
+        f"the array C of the paper has {THEIR_BYTES / 1e6:g} MB; here on {usable_cores()} cores, without output, "
+        f"from {_HOURS:g} hours "
         "of daylight after the first step"
     )
     return Table("A region of the size of the north-eastern USA", columns, rows, note)

@@ -1,4 +1,4 @@
-"""What is measured: the case as it is, with half the spacing, and with every second layer."""
+"""The measured setups: the unchanged case, half the spacing, and every second layer."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,12 +13,12 @@ SMALL, LARGE, THIN = "small", "large", "thin"
 
 
 def setups(name: str, ranks: Sequence[int]) -> dict[str, list[Setup]]:
-    """Return the setups by size: as the case is, four times the columns, half the layers; raises CaseError.
+    """Return the setups by size: unchanged, four times the columns, half the layers; raises CaseError.
 
-    The thin one, on one and two ranks, separates the cost of a column from that of its cells.
+    The setup with half the layers, on one and two ranks, separates the cost of a column from that of its cells.
     """
     if sorted(set(ranks)) != list(ranks) or ranks[0] != 1:
-        raise CaseError(f"--ranks {','.join(map(str, ranks))}: give rising numbers that begin with 1, such as 1,2,4")
+        raise CaseError(f"--ranks {','.join(map(str, ranks))}: give increasing numbers from 1 on, such as 1,2,4")
     case = Case.load(name)
     check_shared(name, ranks)
     layers = ", ".join(f'"{top.text}"' for top in case.grid.layers[1::2])
@@ -31,20 +31,20 @@ def setups(name: str, ranks: Sequence[int]) -> dict[str, list[Setup]]:
 
 
 def check_shared(name: str, ranks: Sequence[int]) -> None:
-    """Raise CaseError where the columns of a case are too few for some numbers of ranks, before any are started."""
+    """Raise CaseError before the start where a case has too few columns for a number of ranks."""
     _, rows, columns = Case.load(name).make_grid().shape
     for each in ranks:
         Decomposition.of(rows, columns, WIDTH, each)
 
 
 def size_of(name: str, overrides: Sequence[str]) -> str:
-    """Return a grid's size in words: columns from west to east, from south to north, layers."""
+    """Return the size of a grid as text: columns from west to east, from south to north, layers."""
     levels, rows, columns = Case.load(name, overrides).make_grid().shape
     return f"{columns} x {rows} x {levels}"
 
 
 def halves(ranks: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the pairs of numbers of ranks of which the second is twice the first."""
+    """Return the pairs of numbers of ranks whose second is twice the first."""
     return [(few, many) for few, many in pairwise(ranks) if many == 2 * few]
 
 

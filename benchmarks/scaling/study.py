@@ -1,4 +1,4 @@
-"""The whole study: measure and fit."""
+"""The scaling study: measurement and fit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from airshed.kernels.host import usable_cores
 from airshed.models.air.case import Case
 from airshed.parallel.decomposition import Decomposition
 from benchmarks.scaling.measure import Run, Setup, measure, median
-from benchmarks.scaling.model import Load, Machine, Measured
+from benchmarks.scaling.model import Load, Machine, MeasuredPoint
 from benchmarks.scaling.northeast import northeast
 from benchmarks.scaling.setups import setups
 
@@ -23,8 +23,8 @@ Runs = Mapping[Setup, Sequence[Run]]
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """Measured runs and the fitted model.
+class ScalingStudy:
+    """MeasuredPoint runs and the fitted model.
 
     sizes  the setups, by size
     """
@@ -39,14 +39,14 @@ class Scaling:
 def run(
     case: str = CASE, ranks: Sequence[int] = RANKS, hours: float = HOURS, rounds: int = ROUNDS,
     progress: Callable[[str], None] = lambda _: None,
-) -> Scaling:  # fmt: skip
+) -> ScalingStudy:  # fmt: skip
     """Measure `hours` of a case on each number of ranks, in `rounds` rounds, and fit the model to it."""
     sizes = setups(case, ranks)
     all_setups = [setup for each in sizes.values() for setup in each]
     runs = measure(all_setups, hours, rounds, progress)
     machine = Machine.fitted([_measured(setup, runs[setup]) for setup in all_setups if setup.ranks <= usable_cores()])
     progress("a region of the size of the north-eastern USA")
-    return Scaling(case, sizes, runs, machine, northeast(case))
+    return ScalingStudy(case, sizes, runs, machine, northeast(case))
 
 
 def load_of(setup: Setup, species: int) -> Load:
@@ -55,6 +55,6 @@ def load_of(setup: Setup, species: int) -> Load:
     return Load.of(Decomposition.of(rows, columns, WIDTH, setup.ranks), levels, species)
 
 
-def _measured(setup: Setup, runs: Sequence[Run]) -> Measured:
+def _measured(setup: Setup, runs: Sequence[Run]) -> MeasuredPoint:
     load = load_of(setup, runs[0].ranks[0].species)
-    return Measured(load, *(median(runs, of) for of in ("compute", "control", "halo", "sums", "imbalance")))
+    return MeasuredPoint(load, *(median(runs, of) for of in ("compute", "control", "halo", "sums", "imbalance")))

@@ -1,9 +1,9 @@
-"""One of several ranks that advance a case and time themselves; ``measure`` starts it under mpiexec.
+"""Process of a rank that advances a case with timers; ``measure`` starts it under mpiexec.
 
     mpiexec -n 2 python -m benchmarks.scaling.worker '{"case": "aqm-benchmark", "overrides": [], "hours": 1}'
 
-The first rank prints one line of JSON, a list with what each rank spent. Wall time says what a user waits for; the time
-of the thread on its core, less what it spent in calls of MPI (which spin while they wait), what a rank has to do.
+The first rank prints a line of JSON, a list with the times of each rank. The wall time is that seen by a user. The
+core time of the thread, minus its time in MPI calls (which spin while they wait), is the work of a rank.
 """
 
 import json
@@ -29,7 +29,7 @@ from airshed.runtime.locking import quick_turns
 
 @dataclass
 class Spent:
-    """Wall time [s], time of the thread on a core [s], and how often."""
+    """Wall time [s], core time of the thread [s], and number of calls."""
 
     wall: float = 0.0
     cpu: float = 0.0
@@ -37,7 +37,7 @@ class Spent:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count the time of what is done inside."""
+        """Count the time of the block."""
         wall, cpu = time.perf_counter(), time.thread_time()
         try:
             yield
@@ -55,13 +55,13 @@ class TimedRanks(MpiRanks):
         self.spent = Spent()
 
     def _combined(self, given: AnyArray, combine: np.ufunc) -> AnyArray:
-        """See :class:`MpiRanks`."""
+        """Return the combined values of all ranks, timed."""
         with self.spent.counting():
             return super()._combined(given, combine)
 
 
 class TimedMessages:
-    """The exchange of a rank with its neighbours, timed; satisfies ``Neighbours``."""
+    """Timed exchange of a rank with its neighbours; satisfies ``Neighbours``."""
 
     def __init__(self, base: Neighbours) -> None:
         self._base, self.spent = base, Spent()
@@ -70,19 +70,19 @@ class TimedMessages:
         return getattr(self._base, name)
 
     def start(self, q: AnyArray) -> Mapping[Side, AnyArray]:
-        """See the base."""
+        """Start the exchange, timed."""
         with self.spent.counting():
             return self._base.start(q)
 
     def arrived(self) -> bool:
-        """See the base."""
+        """Return whether all messages have arrived, timed."""
         with self.spent.counting():
             return self._base.arrived()
 
 
 @dataclass(frozen=True)
 class Account:
-    """What one rank has spent up to a moment: times [s], bytes of halos, steps."""
+    """Totals of one rank up to a moment: times [s], bytes of halos, steps."""
 
     steps: int
     wall: float
@@ -103,7 +103,7 @@ class Account:
 
 
 class Rank:
-    """A model on this rank's tile, with everything timed."""
+    """A model on this rank's tile, with timers in all parts."""
 
     def __init__(self, case: Case, ranks: Communicator) -> None:
         self.ranks: Communicator = TimedRanks(ranks.handle) if isinstance(ranks, MpiRanks) else ranks
@@ -114,7 +114,7 @@ class Rank:
         self.calls: list[tuple[float, float]] = []
 
     def account(self) -> Account:
-        """Return what was spent so far."""
+        """Return the totals so far."""
         halo, waited = Spent(), self.model.stepper.waited  # awake
         if self._messages is not None:
             halo = Spent(waited + self._messages.spent.wall, waited + self._messages.spent.cpu, self.model.steps)
@@ -126,7 +126,7 @@ class Rank:
         )  # fmt: skip
 
     def advance(self, seconds: float, clock: Clock) -> None:
-        """Step to a time [s], and keep what each step spent in waiting for neighbours and in collective calls."""
+        """Step to a time [s], and store the times of waiting for neighbours and of collective calls in each step."""
         while self.model.seconds < seconds:
             before = self.account()
             ends = clock.next_steps(seconds, self.model.batch_limits.batch)
@@ -136,18 +136,18 @@ class Rank:
             self.calls += [(spent[0] / len(ends), spent[1] / len(ends))] * len(ends)
 
 
-def run(case: Case, hours: float, ranks: Communicator, *, apart: bool = False) -> dict[str, Any]:
-    """Advance the case by so many hours after its first step, which fills caches; return what this rank spent.
+def run(case: Case, hours: float, ranks: Communicator, *, independent: bool = False) -> dict[str, Any]:
+    """Advance the case by a number of hours after its first step, which fills caches; return the times of this rank.
 
-    apart  each rank all of the case, at the same time
+    independent  each rank runs the whole case, at the same time as the others
     """
-    rank = Rank(case, SingleRank() if apart else ranks)
+    rank = Rank(case, SingleRank() if independent else ranks)
     end = 3600.0 * hours
     clock = Clock(rank.model, (), end)
     rank.model.step_through(clock.next_steps(end, 1))
     ranks.barrier()
     before = rank.account()
-    with quick_turns():  # as a simulation has it
+    with quick_turns():  # as in a simulation
         rank.advance(end, clock)
     spent = rank.account().since(before)
     ranks.barrier()
@@ -162,12 +162,12 @@ def _minus(one: Spent, other: Spent) -> dict[str, float]:
 
 
 def main(argument: str) -> None:
-    """Do what the JSON asks for, and let the first rank print what all spent."""
-    asked, ranks = json.loads(argument), world()
+    """Run the request in JSON, and print the times of all ranks on the first one."""
+    request, ranks = json.loads(argument), world()
     with failing_together(ranks, lambda error: (f"{type(error).__name__}: {error}", 1)):
         bind(ranks)
-        case = Case.load(asked["case"], asked["overrides"])
-        spent = ranks.gather(run(case, asked["hours"], ranks, apart=asked["apart"]))
+        case = Case.load(request["case"], request["overrides"])
+        spent = ranks.gather(run(case, request["hours"], ranks, independent=request["independent"]))
     if spent is not None:
         print(json.dumps(spent), flush=True)
 

@@ -1,1 +1,1 @@
-"""The live server: messages of one client, and many readers of one model; see docs/how-to/serve.md."""
+"""Benchmarks of the live server: messages of a client, and many readers of a model; see docs/how-to/serve.md."""

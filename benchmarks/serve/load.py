@@ -1,4 +1,4 @@
-"""Many readers of one model: what each of them gets, and by how much they slow its steps."""
+"""Many readers of a model: frames of each reader, and slowing of the model."""
 
 import asyncio
 import json
@@ -21,21 +21,21 @@ from benchmarks.serve.timing import serving
 
 CASE: Final = "west-europe"
 _WARM: Final = 20.0
-"""Seconds of reading before the memory of a long run counts: until then every part of the server has worked once."""
+"""Seconds of reading before the memory of a long run counts: by then every part of the server has been used."""
 
 _LOOKED: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""At which parts of a long run its memory is told."""
+"""Fractions of a long run at which the memory is reported."""
 
 _SAMPLES: Final = 1.0
-"""Seconds from one look at the server's memory to the next."""
+"""Seconds between two samples of the server's memory."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What readers got, and what the model did meanwhile.
+    """Figures of readers and of the model.
 
-    frames   that each reader got;  dropped  versions that each was told it missed
-    steps    of the model, a second
+    frames   received by each reader;  dropped  versions reported as missed to each reader
+    steps    of the model, per second
     memory   resident memory of all processes of the server [bytes], every second
     """
 
@@ -47,17 +47,17 @@ class Load:
 
     @property
     def least(self) -> float:
-        """Frames a second of the reader that got the fewest."""
+        """Frames per second of the slowest reader."""
         return min(self.frames) / self.seconds
 
     @property
     def most(self) -> float:
-        """Frames a second of the reader that got the most."""
+        """Frames per second of the fastest reader."""
         return max(self.frames) / self.seconds
 
 
 def run(readers: int, hz: float, seconds: float, ranks: int = 1, rounds: int = 3, case: str = CASE) -> Report:
-    """Return how steps with readers compare with those without, in turn, and what the readers got."""
+    """Return a comparison of steps with and without readers, in alternation, and the figures of the readers."""
     with serving(case, *_one_thread(ranks)) as (remote, process):
         remote.step(3)
         pairs = [(undisturbed(remote, seconds), load(remote, readers, hz, seconds, process)) for _ in range(rounds)]
@@ -65,14 +65,14 @@ def run(readers: int, hz: float, seconds: float, ranks: int = 1, rounds: int = 3
     rows = [(alone, each.steps, each.least, each.most, each.memory[-1] / 1e6) for alone, each in pairs]
     columns = ("steps/s alone", "steps/s", "least frames/s", "most frames/s", "memory [MB]")
     facts = {
-        "readers": readers, "asked_hz": hz, "ranks": ranks, "slower": median(slower),
+        "readers": readers, "requested_hz": hz, "ranks": ranks, "slower": median(slower),
         "least_hz": min(each.least for _, each in pairs),
     }  # fmt: skip
     return Report("Readers of the live server", [Table(f"{case}, {readers} readers", columns, rows)], facts)
 
 
 def soak(readers: int, hz: float, seconds: float, ranks: int = 1, case: str = CASE) -> Report:
-    """Return what memory the server holds while it runs with readers for long; the case begins again at its end."""
+    """Return the memory of the server during a long run with readers; the case restarts at its end."""
     with serving(case, *_one_thread(ranks)) as (remote, process):
         remote.step(3)
         load(remote, readers, hz, _WARM, process)
@@ -80,12 +80,12 @@ def soak(readers: int, hz: float, seconds: float, ranks: int = 1, case: str = CA
     parts = [found.memory[round(at * (len(found.memory) - 1))] for at in _LOOKED]
     rows = [(seconds * at, memory / 1e6) for at, memory in zip(_LOOKED, parts, strict=True)]
     facts = {
-        "readers": readers, "asked_hz": hz, "ranks": ranks, "seconds": seconds, "steps_per_second": found.steps,
+        "readers": readers, "requested_hz": hz, "ranks": ranks, "seconds": seconds, "steps_per_second": found.steps,
         "least_hz": found.least, "most_hz": found.most, "start_mb": parts[0] / 1e6, "end_mb": parts[-1] / 1e6,
         "most_mb": max(found.memory) / 1e6,
     }  # fmt: skip
     columns = ("after [s]", "memory [MB]")
-    note = "resident memory of all processes of the server; pages that they share count in each"
+    note = "resident memory of all processes of the server; shared pages count in each"
     return Report("A long run with readers", [Table(f"{case}, {readers} readers", columns, rows, note)], facts)
 
 
@@ -94,18 +94,18 @@ def _one_thread(ranks: int) -> tuple[str, ...]:
 
 
 def undisturbed(remote: Remote, seconds: float) -> float:
-    """Return the steps a second of the model when nobody reads."""
+    """Return the steps per second of the model without readers."""
     first = _restarted(remote)
     time.sleep(seconds)
     return (remote.pause().version - first) / seconds
 
 
 def load(remote: Remote, readers: int, hz: float, seconds: float, process: int) -> Load:
-    """Let readers subscribe while the model runs."""
+    """Connect readers while the model runs, and return their figures."""
     first = _restarted(remote)
     variable = next(each.name for each in remote.info().variables if len(each.dims) > 1)
-    wanted = {"id": "map", "variable": variable, "level": 0, "hz": hz, "encoding": "byte"}
-    memory, got = asyncio.run(_together(remote, wanted, readers, seconds, process))
+    subscription = {"id": "map", "variable": variable, "level": 0, "hz": hz, "encoding": "byte"}
+    memory, got = asyncio.run(_together(remote, subscription, readers, seconds, process))
     steps = (remote.pause().version - first) / seconds
     return Load([len(each) for each in got], [sum(each) for each in got], seconds, steps, memory)
 
@@ -116,19 +116,19 @@ def _restarted(remote: Remote) -> int:
 
 
 def memory_of(process: int) -> int:
-    """Return the resident memory of a process and of all that it started [bytes]."""
+    """Return the resident memory of a process and of all its child processes [bytes]."""
     try:
         pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
         started = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
-    except OSError:  # it has just ended
+    except OSError:  # the process has ended
         return 0
     return pages * resource.getpagesize() + sum(memory_of(int(each)) for each in started)
 
 
 async def _together(
-    remote: Remote, wanted: dict[str, Any], readers: int, seconds: float, process: int
+    remote: Remote, subscription: dict[str, Any], readers: int, seconds: float, process: int
 ) -> tuple[list[int], list[list[int]]]:
-    reading = asyncio.gather(*(_read(remote.url, wanted, seconds) for _ in range(readers)))
+    reading = asyncio.gather(*(_read(remote.url, subscription, seconds) for _ in range(readers)))
     memory = []
     while not reading.done():
         memory.append(memory_of(process))
@@ -138,19 +138,19 @@ async def _together(
 
 
 def _keep_running(remote: Remote) -> None:
-    """Begin the case anew where it has ended."""
+    """Restart the case whenever it has ended."""
     if remote.state.status == "ended":
         _restarted(remote)
 
 
-async def _read(url: str, wanted: dict[str, Any], seconds: float) -> list[int]:
-    """Return of each frame that a reader gets how many versions it missed before."""
+async def _read(url: str, subscription: dict[str, Any], seconds: float) -> list[int]:
+    """Return for each frame of a reader the number of versions missed before it."""
     parts = urlsplit(url)
     token = parse_qs(parts.fragment)["token"][0]
     missed: list[int] = []
     async with connect(f"ws://{parts.netloc}/api/live", max_size=None, compression=None) as socket:
         await socket.send(json.dumps({"token": token}))
-        await socket.send(json.dumps({"subscribe": wanted}))
+        await socket.send(json.dumps({"subscribe": subscription}))
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 async for message in socket:

@@ -1,8 +1,8 @@
-"""`airshed bench serve`: the exercise of the ADVISE paper, a year stepped by a client, and what messages take.
+"""`airshed bench serve`: the exercise of the ADVISE paper, a year stepped by a client, and the time of messages.
 
-A server of the case of Queensland is a process of its own on this machine. Times are those that a client sees, from
-the call to the values in its hands; what the timer itself takes is taken off. Of each message the first one and the
-mean of those after it are told, since the first pays for what is made once.
+A server with the case of Queensland runs in a separate process on this machine. Times are those of a client, from the
+call to the received values, minus the time of the timer itself. For each message the report has the time of the first
+call, which includes one-time work, and the mean of the later ones.
 """
 
 import subprocess
@@ -45,13 +45,13 @@ def run(days: int = DAYS) -> Report:
         "timer_overhead_us": overhead * _MICRO,
     }
     columns = ("message", "bytes", "first [us]", "mean [us]", "rate [kB/s]")
-    note = f"round trips over loopback, mean of {_REPEATS} after the first; the timer's own time is taken off"
+    note = f"round trips over loopback, mean of {_REPEATS} after the first; the time of the timer is subtracted"
     return Report("The live server", [Table("Messages and images", columns, rows, note)], facts)
 
 
 @contextmanager
 def serving(case: str, *options: str) -> Iterator[tuple[Remote, int]]:
-    """Serve a case from a process and in a folder of its own; give a client and the process, which ends by its id."""
+    """Serve a case from a separate process and folder; yield a client and the process id, which ends afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         program = [sys.executable, "-P", "-m", "airshed", "serve", case, "--no-browser", "--output", f"{folder}/live"]
         process = subprocess.Popen([*program, *options], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
@@ -59,7 +59,7 @@ def serving(case: str, *options: str) -> Iterator[tuple[Remote, int]]:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
             if not url:
-                raise AirshedError("the server of the benchmark did not start; its message stands above")
+                raise AirshedError("the server of the benchmark did not start; see its message above")
             with connect(url) as remote:
                 yield remote, process.pid
         finally:
@@ -88,7 +88,7 @@ def steps_alone(days: int) -> float:
 
 
 def messages(remote: Remote) -> list[tuple[str, int, float, float, float]]:
-    """Return what messages of several kinds and sizes take: bytes, first and mean time [us], rate [kB/s]."""
+    """Return bytes, first and mean time [us] and rate [kB/s] of several kinds and sizes of messages."""
     rows: list[tuple[str, int, float, float, float]] = [_row("state", lambda: remote.state, 0)]
     for side in _SIZES:
         window = (0, side, 0, side)
@@ -113,7 +113,7 @@ def _row(name: str, call: Callable[[], object], size: int) -> tuple[str, int, fl
 
 
 def timer_overhead(calls: int = 100_000) -> float:
-    """Return what a pair of readings of the timer takes [s]."""
+    """Return the time of a pair of readings of the timer [s]."""
     began = time.perf_counter()
     for _ in range(calls):
         time.perf_counter()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.__main__ import app
-from benchmarks.adjoint_io.experiment import CHECKPOINTS, NOTHING, OUTPUT, Found
+from benchmarks.adjoint_io.experiment import CHECKPOINTS, NOTHING, OUTPUT, RankMeasurements
 from benchmarks.adjoint_io.model import Cost
 from benchmarks.adjoint_io.report import hidden
 from typer.testing import CliRunner
@@ -18,13 +18,13 @@ ALPHA, BETA = 2e-3, 1e-9
 STEPS, CELLS, LEVEL = 10, 30_000, 16_000_000
 
 
-def found(ranks: int, *, cores: int = 2, share: float = 0.8) -> Found:
+def found(ranks: int, *, cores: int = 2, share: float = 0.8) -> RankMeasurements:
     """Return measurements that agree with the model exactly."""
     level = LEVEL // ranks
     added = STEPS * (ALPHA + BETA * level) * max(1.0, ranks / cores)
     walls = {NOTHING: [1.0, 2.0, 3.0], "files:sync": [1.0 + added, 2.0 + added, 9.0]}
     later = {"files:async": [1.0 + (1 - share) * added, 2.0 + (1 - share) * added, 3.0]}
-    return Found(ranks, STEPS, CELLS, level, 0, {CHECKPOINTS: walls, OUTPUT: walls | later})
+    return RankMeasurements(ranks, STEPS, CELLS, level, 0, {CHECKPOINTS: walls, OUTPUT: walls | later})
 
 
 def test_the_share_is_what_async_adds_of_what_sync_adds() -> None:
@@ -48,7 +48,7 @@ def test_what_is_lost_in_noise_is_no_number() -> None:
 
 
 def test_what_there_is_not_is_refused() -> None:
-    with pytest.raises(CaseError, match="'tape' cannot be measured; take some of files, mpiio, zarr"):
+    with pytest.raises(CaseError, match="'tape' cannot be measured; choose from files, mpiio, zarr"):
         adjoint_io.Experiment(stores=("tape",)).check()
 
 

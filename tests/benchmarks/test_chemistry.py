@@ -127,8 +127,8 @@ def test_a_contender_starts_anew_each_time(small, kernel, calls):
 
 def test_a_remembered_step_saves_steps(small, kernel, calls):
     kept, forgotten = (
-        measure(AirshedCells(kernel, small, Settings("rodas3", 1e-3, 1.0, 1.0, remembers)), calls, repeats=1)
-        for remembers in (True, False)
+        measure(AirshedCells(kernel, small, Settings("rodas3", 1e-3, 1.0, 1.0, reuses_step)), calls, repeats=1)
+        for reuses_step in (True, False)
     )
     assert kept.mean("steps", "later") < forgotten.mean("steps", "later")
     assert kept.mean("steps", "first") == forgotten.mean("steps", "first")

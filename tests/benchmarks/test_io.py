@@ -23,7 +23,7 @@ STEPS = 4
 
 def sync(compute, write):
     """Return a run that computes, and waits for each record."""
-    return bench_io.Spent([compute] * STEPS, [write] * STEPS)
+    return bench_io.RunTimes([compute] * STEPS, [write] * STEPS)
 
 
 def behind(compute, write, *, hands_over=0.0, slowed=0.0):
@@ -33,21 +33,21 @@ def behind(compute, write, *, hands_over=0.0, slowed=0.0):
         end += compute + (slowed if step else 0.0) + hands_over
         ready = max(end, ready) + write
     computed = [compute] + [compute + slowed] * (STEPS - 1)
-    return bench_io.Spent(computed, [hands_over] * STEPS, ready - end)
+    return bench_io.RunTimes(computed, [hands_over] * STEPS, ready - end)
 
 
 def measured(synchronous, asynchronous, alone=4.0):
     runs = {
-        "compute alone": [bench_io.Spent([alone / STEPS] * STEPS)] * len(synchronous),
-        "with input": [bench_io.Spent([alone / STEPS] * STEPS)] * len(synchronous),
+        "compute alone": [bench_io.RunTimes([alone / STEPS] * STEPS)] * len(synchronous),
+        "with input": [bench_io.RunTimes([alone / STEPS] * STEPS)] * len(synchronous),
         "files:sync": synchronous,
         "files:async": asynchronous,
     }
-    return bench_io.Measured(bench_io.Experiment(("files",), steps=STEPS, repeats=len(synchronous)), 2, runs)
+    return bench_io.OutputMeasurements(bench_io.Experiment(("files",), steps=STEPS, repeats=len(synchronous)), 2, runs)
 
 
 def found(synchronous, asynchronous):
-    return bench_io.hiding(measured([synchronous], [asynchronous]), "files")
+    return bench_io.overlap(measured([synchronous], [asynchronous]), "files")
 
 
 @pytest.mark.parametrize(("compute", "write"), [(1.0, 0.4), (1.0, 1.0), (0.5, 1.5)])
@@ -81,10 +81,10 @@ def test_the_share_is_what_the_run_is_shorter_by():
 
 def test_one_disturbed_step_and_one_disturbed_pair_do_not_count():
     quiet, disturbed = behind(1.0, 0.4), behind(1.0, 0.4)
-    disturbed = bench_io.Spent([1.0, 6.0, 1.0, 1.0], disturbed.waited, disturbed.drained)
-    ruined = bench_io.Spent([9.0] * STEPS, [3.0] * STEPS)
+    disturbed = bench_io.RunTimes([1.0, 6.0, 1.0, 1.0], disturbed.waited, disturbed.drained)
+    ruined = bench_io.RunTimes([9.0] * STEPS, [3.0] * STEPS)
     pairs = [quiet, disturbed, quiet, quiet, ruined, quiet, quiet, quiet, quiet, quiet]
-    share = bench_io.hiding(measured([sync(1.0, 0.4)] * len(pairs), pairs), "files")
+    share = bench_io.overlap(measured([sync(1.0, 0.4)] * len(pairs), pairs), "files")
     assert share.hidden.median == pytest.approx(1.0)
     assert share.hidden.low == pytest.approx(1.0)
 
@@ -97,16 +97,16 @@ def test_the_share_is_found_in_computing_that_differs_by_more_than_the_writing_t
     for speed in random.uniform(1.0, 1.5, 24):
         noise = random.normal(0.0, 0.02, (2, STEPS))
         slowed = np.where(np.arange(STEPS) > 0, (1.0 - share) * 0.1, 0.0)
-        ones.append(bench_io.Spent(speed + noise[0], [0.1] * STEPS))
-        others.append(bench_io.Spent(speed + noise[1] + slowed, [0.0] * STEPS, 0.1))
-    hidden = bench_io.hiding(measured(ones, others), "files").hidden
+        ones.append(bench_io.RunTimes(speed + noise[0], [0.1] * STEPS))
+        others.append(bench_io.RunTimes(speed + noise[1] + slowed, [0.0] * STEPS, 0.1))
+    hidden = bench_io.overlap(measured(ones, others), "files").hidden
     assert hidden.low <= share <= hidden.high
     assert hidden.median == pytest.approx(share, abs=0.1)
     assert hidden.high - hidden.low < 0.4
 
 
 def test_nothing_is_told_where_nothing_could_be_hidden():
-    assert bench_io.hiding(measured([sync(0.0, 0.4)], [behind(0.0, 0.4)]), "files") is None
+    assert bench_io.overlap(measured([sync(0.0, 0.4)], [behind(0.0, 0.4)]), "files") is None
 
 
 def test_the_interval_of_the_median_holds_it_as_often_as_it_says():
@@ -157,7 +157,7 @@ def test_the_picture_is_a_png(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "64", "64x64", "0x4x4", "axbxc", "4x4x4x4"])
 def test_a_grid_that_is_none_is_refused(text):
-    with pytest.raises(CaseError, match="is no grid"):
+    with pytest.raises(CaseError, match="is not a grid"):
         bench_io.grid_of(text)
 
 
@@ -218,5 +218,5 @@ def test_the_load_computes_as_long_as_is_asked_with_the_state_in_it():
 
 
 def test_a_strategy_that_is_none_is_named():
-    with pytest.raises(CaseError, match=r"strategy 'fils' cannot be measured: take one of gather"):
+    with pytest.raises(CaseError, match=r"strategy 'fils' cannot be measured: choose from gather"):
         bench_io.run(bench_io.Experiment(("fils",)))

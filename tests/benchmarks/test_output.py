@@ -49,7 +49,7 @@ def test_too_few_pairs_have_no_interval():
 def test_runs_are_made_in_turn_and_leave_nothing(tmp_path):
     told = []
     report = bench_output.run("tracer-rotation", 0.5, 1, tmp_path, told.append)
-    assert told == ["a pair that does not count", "pair 1 of 1"]
+    assert told == ["a pair that is not counted", "pair 1 of 1"]
     assert report.facts["outputs"] == "output: all fields every 1 h"
     inside = report.tables[0].rows[-1]
     assert inside[2] > 0.0
@@ -59,5 +59,5 @@ def test_runs_are_made_in_turn_and_leave_nothing(tmp_path):
 def test_a_case_without_output_is_refused(tmp_path):
     text = (CASE.base / "case.toml").read_text(encoding="utf-8")
     (tmp_path / "case.toml").write_text("output = []\n" + text[: text.index("[[output]]")], encoding="utf-8")
-    with pytest.raises(CaseError, match=r"there is no \[\[output\]\] in it"):
+    with pytest.raises(CaseError, match=r"has no \[\[output\]\]"):
         bench_output.run(tmp_path, 0.5, 1)

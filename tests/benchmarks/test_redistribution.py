@@ -28,7 +28,7 @@ def test_every_strategy_and_transport_is_predicted_and_measured():
 
 
 def test_one_rank_is_no_two_groups():
-    with pytest.raises(AirshedError, match="two ranks or more"):
+    with pytest.raises(AirshedError, match="at least two ranks"):
         run(1)
     answer = CliRunner().invoke(app, ["redistribution", "-n", "1"])
     assert answer.exit_code == 2

@@ -11,7 +11,7 @@ from benchmarks.__main__ import app
 from benchmarks.scaling import study
 from benchmarks.scaling.efficiency import Efficiency, report
 from benchmarks.scaling.measure import SHARES, Run, Setup, Spent, median, ratio, run_once
-from benchmarks.scaling.model import Load, Machine, Measured, extreme
+from benchmarks.scaling.model import Load, Machine, MeasuredPoint, extreme
 from benchmarks.scaling.northeast import COLUMNS, THEIR_BYTES, region
 from benchmarks.scaling.setups import LARGE, SMALL, THIN, halves, setups
 from benchmarks.scaling.worker import TimedRanks
@@ -44,9 +44,11 @@ LOADS = [
 ]
 
 
-def as_measured(machine: Machine, each: Load) -> Measured:
+def as_measured(machine: Machine, each: Load) -> MeasuredPoint:
     parts = machine.step(each)
-    return Measured(each, parts.compute, parts.control, parts.halo, parts.sums, machine.spread * extreme(each.ranks))
+    return MeasuredPoint(
+        each, parts.compute, parts.control, parts.halo, parts.sums, machine.spread * extreme(each.ranks)
+    )
 
 
 def test_a_load_is_that_of_the_busiest_rank() -> None:
@@ -133,7 +135,7 @@ def test_setups_are_the_case_four_times_its_columns_and_half_its_layers() -> Non
     assert [setup.ranks for setup in sizes[THIN]] == [1, 2]
     assert halves([1, 2, 4, 6]) == [(1, 2), (2, 4)]
     for wrong in ([2, 4], [1, 1], [4, 1]):
-        with pytest.raises(CaseError, match="rising numbers that begin with 1"):
+        with pytest.raises(CaseError, match="increasing numbers from 1 on"):
             setups("aqm-benchmark", wrong)
 
 
@@ -156,7 +158,7 @@ def test_two_ranks_are_measured_in_processes_of_their_own() -> None:
 
 @pytest.mark.thorough
 def test_copies_of_a_case_run_at_once_and_share_nothing() -> None:
-    run = run_once(Setup("aqm-benchmark", "coarse", 2, COARSE, apart=True), 0.5)
+    run = run_once(Setup("aqm-benchmark", "coarse", 2, COARSE, independent=True), 0.5)
     assert [rank.columns for rank in run.ranks] == [256, 256]
     assert [rank.bytes for rank in run.ranks] == [0, 0]
 
@@ -164,7 +166,7 @@ def test_copies_of_a_case_run_at_once_and_share_nothing() -> None:
 def test_efficiency_tells_the_program_from_the_machine() -> None:
     """Two ranks lose 10 % on a machine on which two programs lose 20 %, whatever its speed in a round."""
     speeds = (1.0, 3.0, 2.0, 1.5, 1.2, 4.0)
-    kinds = {"one": (1, 1.0), "together": (2, 0.5 / 0.8 / 0.9), "apart": (2, 1.0 / 0.8)}
+    kinds = {"one": (1, 1.0), "together": (2, 0.5 / 0.8 / 0.9), "independent": (2, 1.0 / 0.8)}
     runs = {
         kind: [Run(Setup("case", "grid", ranks), (spent(wall * speed, 0.0, 1.0),) * ranks) for speed in speeds]
         for kind, (ranks, wall) in kinds.items()
@@ -205,9 +207,7 @@ def test_the_command_prints_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = {table["title"]: table["rows"] for table in report["tables"]}
     assert len(tables["Wall time and speed-up, N against N/2 ranks"]) == 6
     assert all(
-        abs(row["relative error"]) < 1e-6
-        for row in tables["The model against what was measured"]
-        if row["point"] == "fitted"
+        abs(row["relative error"]) < 1e-6 for row in tables["Model and measurements"] if row["point"] == "fitted"
     )
 
 

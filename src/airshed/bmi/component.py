@@ -171,7 +171,6 @@ class Component(Bmi):
     def get_value_ptr(self, name: str) -> AnyArray:
         """Return a read-only array that always has the values of the present time.
 
-
         It is a copy that each update renews, since models have their own memory layouts.
         """
         simulation = self.simulation

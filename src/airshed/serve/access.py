@@ -41,7 +41,6 @@ _DIGITS, _ENDLESS = 19, 1 << 62
 class Limits:
     """Limits that hold for all clients.
 
-
     sessions, snapshots     most sessions at a time; most snapshots of a session
     cells                   cells of a case that a client opens
     snapshot_bytes          bytes of all snapshots of all sessions

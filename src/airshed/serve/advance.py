@@ -21,7 +21,6 @@ _UNITS = (86400.0, "d"), (3600.0, "h"), (60.0, "min")
 class Goal:
     """End of an advance: a number of steps, or a time [s].
 
-
     pause    least number of seconds from one step to the next
     due      time of the next step, by the clock of :func:`time.monotonic`
     replies  of commands that wait for the goal
@@ -89,7 +88,6 @@ def _span(seconds: float) -> str:
 class Goals:
     """Advances each session that has a goal by one step or a batch of steps; for the model's thread.
 
-
     view     returns the state that was published last
     publish  publishes the state of a session; its version grows unless `changed` is false; `error` marks a failure
     save     is called after the steps of a session
@@ -156,7 +154,6 @@ class Goals:
 
 class Replays:
     """Advances each replay by a batch of steps; for the model's thread.
-
 
     view         returns the state of a session
     on_progress  is called with the session and the step of its replay; None after its end

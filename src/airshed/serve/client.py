@@ -317,7 +317,7 @@ def connect(
     Returns
     -------
     Remote
-        The session, whose fields are arrays as those of a Simulation.
+        The session, with the method names of a Simulation.
 
     Raises
     ------
@@ -326,7 +326,7 @@ def connect(
 
     Examples
     --------
-    >>> remote = airshed.connect("http://localhost:8000/?token=...")
+    >>> remote = airshed.connect("http://127.0.0.1:8017/#token=...")
     >>> remote["O3"].isel(level=0).plot()
     """
     remote = Remote(url, session, author, certificate=certificate)

@@ -41,7 +41,6 @@ def encode(
 ) -> Payload:
     """Return values as float32, or as a byte image of a range [low, high], by default that of the values.
 
-
     A byte b means low + b (high - low) / 254; 255 is missing, and values outside the range are 0 or 254.
     """
     span = _range(values)

@@ -15,7 +15,6 @@ from airshed.serve import types
 def painted(simulation: Simulation, command: types.Paint) -> AnyArray:
     """Return the values of a field after a paint command; raises CaseError where no cell is inside.
 
-
     Collective over all ranks.
     """
     fields = simulation.model.fields
