@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 GLOSSARY: Final = ROOT / "docs" / "glossary.md"
 HEADING: Final = "## Words to avoid"
-SUFFIXES: Final = (".py", ".md", ".ipynb", ".ts", ".css", ".cpp", ".hpp", ".h", ".jinja", ".toml", ".yml")
+SUFFIXES: Final = (".py", ".md", ".ipynb", ".ts", ".tsx", ".css", ".cpp", ".hpp", ".h", ".jinja", ".toml", ".yml")
 EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/language.py", "tests/test_language.py")
 """Files that are history or quote the words."""
 PENDING: Final = (
@@ -133,7 +133,9 @@ def texts(path: str, source: str) -> Iterator[Text]:
             if found := re.search(r"(?:^|\s)#\s(.*)", line):
                 yield Text(number, "comment", found[1])
     else:
-        pattern = r"//[^\n]*|/\*.*?\*/" + (r"|`(?:[^`\\]|\\.)*`|\"(?:[^\"\\\n]|\\.)*\"" if suffix == ".ts" else "")
+        pattern = r"//[^\n]*|/\*.*?\*/"
+        if suffix in (".ts", ".tsx"):
+            pattern += r"|`(?:[^`\\]|\\.)*`|\"(?:[^\"\\\n]|\\.)*\"" + (r"|>[^<>{}()=;&|]+(?=[<{])" if suffix == ".tsx" else "")
         for found in re.finditer(pattern, source, re.DOTALL):
             kind = "comment" if found[0].startswith("/") else "message"
             if kind == "comment" or " " in found[0]:

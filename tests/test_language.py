@@ -52,6 +52,7 @@ def test_exceptions_code_and_questions_are_right(source: str) -> None:
 def test_pages_and_the_client_are_read() -> None:
     assert [fault.line for fault in faults("page.md", "Fine.\n\nIt begins anew.\n")] == [3]
     assert [fault.line for fault in faults("client.ts", 'const a = 1;\nshow("nobody is here");\n')] == [2]
+    assert [fault.line for fault in faults("panel.tsx", "return (\n  <p>nobody is here</p>\n)")] == [2]
 
 
 def test_the_table_of_words_is_read_from_the_glossary() -> None:

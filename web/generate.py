@@ -1,10 +1,10 @@
-"""Write what the browser's sources are made with, into web/generated: the protocol's types and the colour tables.
+"""Write generated sources of the browser client into web/generated: the protocol's types and the colour tables.
 
-    openapi.json   all documents and messages of airshed.serve.types, out of which npm makes TypeScript
-    colours.json   256 colours of each table as RGB bytes in base64, and which field is shown in which table
+    openapi.json   all documents and messages of airshed.serve.types, from which npm generates TypeScript
+    colours.json   256 colours of each table as RGB bytes in base64, and the table of each field
 
-The tables are cmocean's (Thyng et al. 2016, MIT licence) with the ends cut that the pictures of Airshed cut too, and
-viridis and cividis (CC0), as Matplotlib has them; see web/LICENCES.md.
+The tables are those of cmocean (Thyng et al. 2016, MIT licence), with their ends cut as in the pictures of Airshed, and
+viridis and cividis (CC0) of Matplotlib; see web/LICENCES.md.
 """
 
 import base64

@@ -1,5 +1,5 @@
-// A browser for tests: node browser.mjs CHROMIUM. Each line that comes is {"scenario": NAME, "given": {"url": ..., ...}}; each
-// line that goes says as JSON what the scenario found, or asks for something.
+// A browser for tests: node browser.mjs CHROMIUM. Each line of input is {"scenario": NAME, "given": {"url": ..., ...}}; each
+// line of output is JSON: the result of the scenario, or a request.
 import { createInterface } from "node:readline";
 import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
 import * as scenarios from "./scenarios.mjs";
@@ -9,22 +9,22 @@ const browser = await chromium.launch({ executablePath: process.argv[2], args: S
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const say = (what) => console.log(JSON.stringify(what));
 
-/** Let the test do something that only it can, such as to end the server, and wait until it has. */
+/** Request an action of the test, such as ending the server, and wait for it. */
 async function ask(what) {
   say({ ask: what });
   return JSON.parse((await lines.next()).value);
 }
 
-/** Return what opens the page in a window of its own and waits for its first map; `said` takes what it should not say. */
-function opener(address, said) {
+/** Return a function that opens the page in a new window and waits for its first map; `errors` collects errors. */
+function opener(address, errors) {
   return async ({ url = address, view = {}, width = 1280, height = 800, theme = "light", wait = true, before } = {}) => {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
     const page = await context.newPage();
     page.setDefaultTimeout(240000);
-    page.on("pageerror", (error) => said.push(String(error.stack)));
+    page.on("pageerror", (error) => errors.push(String(error.stack)));
     page.on("request", (request) => {
       const { hostname, protocol } = new URL(request.url());
-      if (protocol.startsWith("http") && hostname !== "127.0.0.1") said.push(`asked for ${request.url()}`);
+      if (protocol.startsWith("http") && hostname !== "127.0.0.1") errors.push(`request of ${request.url()}`);
     });
     if (before) await page.addInitScript(before);
     await page.goto(`${url}&view=${encodeURIComponent(JSON.stringify({ version: 1, ...view }))}`);
@@ -34,11 +34,11 @@ function opener(address, said) {
 }
 
 async function played({ scenario, given }) {
-  const said = [];
+  const errors = [];
   try {
-    return { found: (await scenarios[scenario]({ open: opener(given.url, said), ask, given })) ?? null, said };
+    return { found: (await scenarios[scenario]({ open: opener(given.url, errors), ask, given })) ?? null, errors };
   } catch (error) {
-    return { failed: String(error.stack), said };
+    return { failed: String(error.stack), errors };
   } finally {
     for (const context of browser.contexts()) await context.close();
   }

@@ -54,14 +54,14 @@ def browser(chromium: str) -> Iterator["subprocess.Popen[str]"]:
 @pytest.fixture
 def browse(browser: "subprocess.Popen[str]") -> Browse:
     """Return a function that runs a scenario in the browser, and returns its results."""
-    told, heard = browser.stdin, browser.stdout
-    assert told is not None
-    assert heard is not None
+    requests, replies = browser.stdin, browser.stdout
+    assert requests is not None
+    assert replies is not None
 
     def send(message: object) -> dict[str, Any]:
-        told.write(json.dumps(message) + "\n")
-        told.flush()
-        line = heard.readline()
+        requests.write(json.dumps(message) + "\n")
+        requests.flush()
+        line = replies.readline()
         assert line, "the browser has ended, see above"
         return cast("dict[str, Any]", json.loads(line))
 
@@ -70,7 +70,7 @@ def browse(browser: "subprocess.Popen[str]") -> Browse:
         while "ask" in message:
             message = send((answers or {})[message["ask"]]())
         assert "failed" not in message, message
-        assert message["said"] == []
+        assert message["errors"] == []
         return message["found"]
 
     return run

@@ -1,4 +1,4 @@
-// What a person does in the browser; each returns what was seen, and Python judges that.
+// Scenarios of user actions in the browser; each returns its observations, which Python checks.
 
 import { readFileSync } from "node:fs";
 
@@ -7,11 +7,11 @@ const PANELS = ["View", "Place", "Steer", "Runs", "Budget", "About"];
 const clock = (page) => page.locator(".clock");
 const step = async (page) => Number(await clock(page).getAttribute("data-step"));
 const atStep = (page, count) =>
-  page.waitForFunction((wanted) => Number(document.querySelector(".clock")?.dataset.step) >= wanted, count);
-const status = (page, wanted) => page.waitForSelector(`.clock[data-status="${wanted}"]`);
+  page.waitForFunction((expected) => Number(document.querySelector(".clock")?.dataset.step) >= expected, count);
+const status = (page, expected) => page.waitForSelector(`.clock[data-status="${expected}"]`);
 const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
-/** Where on the screen a place lies, by the box that the map says it shows. */
+/** Return the position of a place on the screen, from the visible area of the map. */
 async function pixel(page, lon, lat, nth = 0) {
   const map = page.locator(".map").nth(nth);
   const [west, south, east, north] = (await map.getAttribute("data-box")).split(",").map(Number);
@@ -42,7 +42,7 @@ export async function plays({ open }) {
   return { title, stepped, paused, later: await step(page) };
 }
 
-/** Pick a field, a level, a range; take a picture, and say where the cells are on it. */
+/** Select a field, a level and a range; take a screenshot, and return the positions of cells on it. */
 export async function shows({ open, given }) {
   const page = await open({ view: { lines: false, cities: false, ...given.view } });
   await settle(page);
@@ -77,7 +77,7 @@ export async function sums({ open, given }) {
   return { rows, parts: await page.locator(".timing tbody th").allInnerTexts() };
 }
 
-/** Find a field by its words, go up a level, mark a place; then make steps. */
+/** Search for a field, move up a level, mark a place, and make steps. */
 export async function looks({ open, given }) {
   const page = await open();
   await page.getByLabel("Find a field").fill(given.words);
@@ -100,7 +100,7 @@ export async function looks({ open, given }) {
   };
 }
 
-/** Change an emission factor on a branch, let both go on, and look at the difference. */
+/** Change an emission factor on a branch, advance both runs, and show the difference. */
 export async function branches({ open, given, ask }) {
   const page = await open({ view: { variable: given.variable, panel: "steer", lines: false, cities: false } });
   await page.getByLabel("Add to emissions.scale").fill(given.pollutant);
@@ -132,24 +132,24 @@ export async function branches({ open, given, ask }) {
 
 const CORNERS = ["ArrowUp", "ArrowUp", "Enter", ...Array(3).fill("ArrowRight"), "Enter", ...Array(4).fill("ArrowDown"), "Enter"];
 
-/** With keys alone: switch a setting off and on, change a factor of a country and sector, release something, paint an area. */
+/** By keyboard only: switch a setting off and on, change a factor of a country and sector, release a species, paint an area. */
 export async function steers({ open, given }) {
   const page = await open({ view: { variable: given.variable, panel: "steer" } });
-  await page.route("**/info", async (route) => { // what the model tells of itself comes late on a busy machine
+  await page.route("**/info", async (route) => { // the description of the model is late on a busy machine
     await new Promise((done) => setTimeout(done, 300));
     await route.continue();
   });
   const press = async (what, ...keys) => {
-    const ready = what.and(page.locator(":enabled, summary, .map")); // what is not enabled yet takes no focus
+    const ready = what.and(page.locator(":enabled, summary, .map")); // disabled elements take no focus
     for (const key of keys) await ready.press(key);
   };
   const button = (name) => page.getByRole("button", { name, exact: true });
-  await page.evaluate(() => { // a notice goes after four seconds, in which a busy machine may draw nothing
-    globalThis.told = "";
-    const look = () => { for (const each of document.querySelectorAll(".notice.done")) globalThis.told += each.textContent; };
+  await page.evaluate(() => { // a notice disappears after four seconds, in which a busy machine may draw nothing
+    globalThis.noticeText = "";
+    const look = () => { for (const each of document.querySelectorAll(".notice.done")) globalThis.noticeText += each.textContent; };
     new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
   });
-  const done = (words) => page.waitForFunction((wanted) => globalThis.told.includes(wanted), words, { polling: 100 });
+  const done = (words) => page.waitForFunction((expected) => globalThis.noticeText.includes(expected), words, { polling: 100 });
   await press(page.locator("summary", { hasText: given.group }), "Enter");
   for (const value of ["false", "true"]) {
     await press(page.getByLabel(given.switch, { exact: true }), "Space");
@@ -179,7 +179,7 @@ export async function steers({ open, given }) {
   await done("painted");
 }
 
-/** Release something at a place, then undo that. */
+/** Release a species at a place, then undo it. */
 export async function releases({ open, given, ask }) {
   const page = await open({ view: { variable: given.species, panel: "steer" } });
   await page.getByText("Release something").click();
@@ -222,7 +222,7 @@ export async function scrolls({ open, given }) {
   for (let k = 1; k <= 3; k++) {
     await page.keyboard.press(".");
     await atStep(page, k);
-    await page.waitForFunction((wanted) => Number(document.querySelector('.ring input').max) >= wanted, k);
+    await page.waitForFunction((expected) => Number(document.querySelector('.ring input').max) >= expected, k);
     seen.push(await read());
   }
   const again = [];
@@ -236,21 +236,21 @@ export async function scrolls({ open, given }) {
   return { seen, again, marked, left: await page.locator(".clock mark").count() };
 }
 
-/** Lose the server, and find it again. */
+/** Lose the connection to the server, and reconnect. */
 export async function reconnects({ open, ask }) {
   const page = await open();
   await ask("stop");
   await page.waitForSelector('[data-connection="lost"]');
-  const told = await page.locator(".overlay").innerText();
+  const message = await page.locator(".overlay").innerText();
   const drawn = await page.locator(".map").getAttribute("data-version");
   await ask("start");
   await page.waitForSelector('[data-connection="open"]');
   await page.getByRole("button", { name: "One step" }).click();
   await atStep(page, 1);
-  return { told, drawn, overlay: await page.locator(".overlay").count() };
+  return { message, drawn, overlay: await page.locator(".overlay").count() };
 }
 
-/** Two windows: one controls, the other reads, is refused, asks for control and gets it. */
+/** Two windows: one has control, the other is refused, requests control and gets it. */
 export async function hands({ open }) {
   const [one, two] = [await open(), await open()];
   await one.getByRole("button", { name: "One step" }).click();
@@ -259,15 +259,15 @@ export async function hands({ open }) {
   await two.getByRole("button", { name: "One step" }).click();
   await two.waitForSelector(".notice.problem");
   const refused = await two.locator(".notice.problem").innerText();
-  await two.getByRole("button", { name: "ask for control" }).click();
+  await two.getByRole("button", { name: "request control" }).click();
   await one.getByRole("button", { name: "hand over" }).click();
-  await two.waitForFunction(() => document.querySelector(".controller")?.innerText.includes("you control"));
+  await two.waitForFunction(() => document.querySelector(".controller")?.innerText.includes("you have control"));
   await two.getByRole("button", { name: "One step" }).click();
   await atStep(one, 2);
   return { refused };
 }
 
-/** Open a panel and all that is folded in it; details that a component folds by itself stay as they are. */
+/** Open a panel and all its collapsed parts, except those that a component collapses itself. */
 async function unfold(page, panel) {
   await page.getByRole("tab", { name: panel }).click();
   if (panel === "Budget") await page.waitForSelector(".numbers");
@@ -275,7 +275,7 @@ async function unfold(page, panel) {
   await settle(page);
 }
 
-/** Look for what keeps people out, in each panel and theme. */
+/** Search for accessibility problems in each panel and theme. */
 export async function admits({ open, given }) {
   const found = [];
   for (const theme of ["light", "dark"]) {
@@ -299,7 +299,7 @@ export async function admits({ open, given }) {
   return found;
 }
 
-/** On the screen of a telephone nothing is wider than it. */
+/** On the screen of a telephone no element is wider than the screen. */
 export async function narrows({ open, given }) {
   const page = await open({ width: 360, height: 740, view: { places: given.places ?? [] } });
   const wide = [];
@@ -311,7 +311,7 @@ export async function narrows({ open, given }) {
   return wide;
 }
 
-/** The keyboard alone: the help, a place, a level; and a wrong token. */
+/** By keyboard only: the help, a place, a level; and a wrong token. */
 export async function types({ open, given }) {
   const page = await open();
   await page.keyboard.press("?");
@@ -330,7 +330,7 @@ export async function types({ open, given }) {
   return { keys, level, refused: await stranger.locator(".overlay").innerText() };
 }
 
-/** Save the field that is shown, and open a case file of one's own. */
+/** Save the displayed field, and open a user's case file. */
 export async function files({ open, given }) {
   const page = await open({ view: { variable: given.variable } });
   const saved = [];
@@ -343,15 +343,15 @@ export async function files({ open, given }) {
   await page.getByRole("tab", { name: "Runs" }).click();
   await page.getByText("Open another case").click();
   const choose = async (text) =>
-    page.getByLabel("Or a case file of your own").setInputFiles({ name: "mine.toml", mimeType: "text/plain", buffer: Buffer.from(text) });
+    page.getByLabel("Or open your own case file").setInputFiles({ name: "mine.toml", mimeType: "text/plain", buffer: Buffer.from(text) });
   await choose(given.wrong);
-  const told = await page.locator(".notice.problem").first().innerText();
+  const message = await page.locator(".notice.problem").first().innerText();
   await choose(given.toml);
   await page.waitForFunction((title) => document.querySelector(".top .title")?.innerText === title, given.title);
-  return { saved, told };
+  return { saved, message };
 }
 
-/** Open another case; give the words that stand on its map then. */
+/** Open another case; return the labels on its map. */
 export async function opens({ open, given }) {
   const before = () => {
     globalThis.written = [];

@@ -109,7 +109,7 @@ def test_files_are_saved_and_opened(air: Server, browse: Browse) -> None:
     own = load_case(Path("cases/tracer-rotation"), ['title="A case of mine"', 'grid.spacing="0.5 deg"']).to_toml()
     seen = browse("files", air, variable="TRACER", wrong="[grid]\nspacing = 3", toml=own, title="A case of mine")
     assert seen["saved"] == [["TRACER-main-step0.png", "\x89PNG"], ["TRACER-main-step0.nc", "CDF\x02"]]
-    assert "grid.spacing" in seen["told"]
+    assert "grid.spacing" in seen["message"]
 
 
 def test_the_pages_are_made_from_the_present_types_and_are_small(chromium: str) -> None:

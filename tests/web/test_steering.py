@@ -39,7 +39,7 @@ def test_an_area_is_painted(air: Server, browse: Browse) -> None:
 
 
 def test_control_is_handed_over(air: Server, browse: Browse) -> None:
-    assert "controls this session" in browse("hands", air)["refused"]
+    assert "has control of this session" in browse("hands", air)["refused"]
 
 
 def test_a_lost_server_is_found_again(browse: Browse, chromium: str) -> None:
@@ -49,7 +49,7 @@ def test_a_lost_server_is_found_again(browse: Browse, chromium: str) -> None:
         seen = browse("reconnects", running.server, answers)
     finally:
         running.stop()
-    assert "connection is lost" in seen["told"]
+    assert "Connection lost" in seen["message"]
     assert seen["drawn"] == "0"
     assert seen["overlay"] == 0
 

@@ -1,4 +1,4 @@
-// The few things of a browser that modules use when they are loaded.
+// Browser objects that modules use when they are loaded.
 import { vi } from "vitest";
 
 const stored = new Map<string, string>();

@@ -1,4 +1,4 @@
-// Arrows, labels, lines and charts, by the calls that they make on a canvas.
+// Arrows, labels, lines and charts, checked by their calls on a canvas.
 import { describe, expect, it, test } from "vitest";
 import { bounds } from "../src/charts/Chart";
 import { drawArrows } from "../src/map/arrows";
@@ -26,7 +26,7 @@ describe("arrows", () => {
     return Array.from({ length: half / 3 }, (_, k) => [...begins[3 * k]!, ...ends[3 * k]!]);
   }
 
-  it("stand 34 pixels apart, the strongest 28 pixels long", () => {
+  it("have a distance of 34 pixels, and a greatest length of 28 pixels", () => {
     const found = arrows([5, 5, 5, 5], [0, 0, 0, 0]);
     expect(found.length).toBe(16);
     expect(found[0]).toEqual([3, 17, 31, 17]);
@@ -63,7 +63,7 @@ describe("arrows", () => {
     expect(heads([2, 4, 2, 4])[1]![0]).toBeCloseTo(14 * 0.35 * Math.cos(2.6), 9);
   });
 
-  it("are none beside a missing value, which does not count as the strongest", () => {
+  it("are left out next to a missing value, which does not count as the strongest", () => {
     expect(arrows([NaN, 5, 5, 5], [0, 0, 0, 0])).toEqual([]);
   });
 
@@ -84,7 +84,7 @@ describe("labels of contours", () => {
   drawContours(pen.context, hill, grid, { low: 20, high: 100, log: false }, camera, INK);
   const labels = pen.calls.filter((each) => each[0] === "fillText").map(([, text, x, y]) => [text, x, y] as [string, number, number]);
 
-  it("stand on the lines of their values", () => {
+  it("are on the lines of their values", () => {
     expect(labels.length).toBeGreaterThan(3);
     for (const [text, x, y] of labels) {
       const [lon, lat] = toPlace(camera, x, y);
@@ -139,7 +139,7 @@ describe("lines", () => {
     expect(overlap(b, a)).toBe(found);
   });
 
-  it("name the largest cities first, and those that have room", () => {
+  it("name the largest cities first, and others where there is space", () => {
     const city = (name: string, lon: number, lat: number) => ({ name, lon, lat }) as never;
     const named = (cities: never[]) => {
       const pen = new Pen();
@@ -163,7 +163,7 @@ describe("bounds of a chart", () => {
     expect(bounds([curve(1, 101)], 0)).toEqual([0, 107]);
   });
 
-  it("have room about a single value, and a default without points", () => {
+  it("have a margin around a single value, and a default without points", () => {
     expect(bounds([curve(20)], 0)).toEqual([18, 22]);
     expect(bounds([curve(0)], 0)).toEqual([0, 1]);
     expect(bounds([curve(NaN)], 0)).toEqual([0, 1]);

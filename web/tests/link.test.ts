@@ -1,4 +1,4 @@
-// The connection: the token, requests, subscriptions that outlive a lost connection, events.
+// The connection: the token, requests, subscriptions renewed after a lost connection, events.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { access } from "../src/protocol/access";
 import { Http, Refused } from "../src/protocol/http";
@@ -55,7 +55,7 @@ describe("the token", () => {
     expect(access().token).toBe("a/b");
   });
 
-  it("stands with a random name of the page, always the same", () => {
+  it("has a random name of the page with it, always the same", () => {
     expect(access().client).toMatch(/^[0-9a-f]{32}$/);
     expect(access().client).toBe(access().client);
   });
@@ -78,11 +78,11 @@ describe("requests", () => {
     expect(vi.mocked(fetch).mock.calls[0]![1]).toMatchObject({ method: "DELETE", keepalive: true }); // outlives the page
   });
 
-  it("that are refused throw the words of the server, or its status", async () => {
+  it("that are refused throw the message of the server, or its status", async () => {
     answer(409, '{"message": "another one controls"}');
     await expect(http.get("/x")).rejects.toThrow(new Refused(409, "another one controls"));
     answer(502, "<html>");
-    await expect(http.get("/x")).rejects.toThrow("the server answered 502");
+    await expect(http.get("/x")).rejects.toThrow("the server responded with 502");
   });
 });
 
@@ -101,7 +101,7 @@ describe("the link", () => {
   const hello = () => newest().receive({ event: "hello", session: "main" });
   const states = () => told.connection.mock.calls.map((each) => each[0] as string);
 
-  it("opens a socket at the page's address, and says who it is", () => {
+  it("opens a socket at the page's address, and sends a hello", () => {
     expect(String(newest().url)).toBe("ws://127.0.0.1/api/live");
     expect(newest().sent).toEqual([{ token: "t", client: "c", author: "a" }]);
     hello();
@@ -109,7 +109,7 @@ describe("the link", () => {
     expect(states()).toEqual(["connecting", "open"]);
   });
 
-  it("hands on the frames that are subscribed, and no others", () => {
+  it("passes on subscribed frames only", () => {
     hello();
     link.subscribe(subscription);
     for (const id of ["map:main", "other"]) newest().onmessage?.({ data: frameOf(id) });
@@ -172,7 +172,7 @@ describe("the link", () => {
   it("rejects commands without a connection, and those whose reply is lost", async () => {
     const waiting = link.command("main", { kind: "pause" });
     newest().lose();
-    await expect(waiting).rejects.toThrow("the connection was lost before the reply came");
+    await expect(waiting).rejects.toThrow("the connection was lost before the reply arrived");
     await expect(link.command("main", { kind: "pause" })).rejects.toThrow("there is no connection to the server");
   });
 
@@ -204,7 +204,7 @@ describe("the page", () => {
     expect(logs.value["main"]).toEqual([{ number: 1 }, { number: 2 }]);
   });
 
-  it("forgets a session that was closed, with its past", () => {
+  it("discards a session that was closed, with its past", () => {
     for (const name of ["main", "two"]) newest().receive({ event: "state", session: name, state: state(name, 0) });
     past("two").add(frame(0));
     newest().receive({ event: "closed", session: "two" });

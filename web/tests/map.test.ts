@@ -15,7 +15,7 @@ describe("frames", () => {
     expect(found!.header.variable).toBe("O3");
   });
 
-  it("of bytes span the range, with a value for what is missing", () => {
+  it("of bytes span the range, with a code for missing values", () => {
     const bytes = encoded(header({ dtype: "|u1", shape: [2, 2], range: [10, 264] } as never), Uint8Array.of(0, 127, 254, 255));
     expect([...decodeFrames(bytes.buffer as ArrayBuffer)[0]!.values]).toEqual([10, 137, 264, NaN]);
   });
@@ -30,7 +30,7 @@ describe("frames", () => {
   it("are refused where the bytes are none, or compressed", () => {
     const bytes = encoded(header(), new Uint8Array(8));
     bytes[0] = 0;
-    expect(() => decodeFrames(bytes.buffer as ArrayBuffer)).toThrow("no frame begins at byte 0");
+    expect(() => decodeFrames(bytes.buffer as ArrayBuffer)).toThrow("no frame starts at byte 0");
     const packed = encoded(header({ compression: "zlib" } as never), new Uint8Array(8));
     expect(() => decodeFrames(packed.buffer as ArrayBuffer)).toThrow("compressed with zlib");
   });
@@ -108,7 +108,7 @@ describe("contours", () => {
 });
 
 describe("wind", () => {
-  it("is linear between cells, and none outside or beside a missing value", () => {
+  it("is linear between cells, and null outside or next to a missing value", () => {
     const grid: Grid = { rows: 2, columns: 3, west: 0, east: 3, south: 0, north: 2 };
     const field: WindField = { grid, east: Float32Array.of(3, 5, NaN, 3, 5, NaN), north: new Float32Array(6).fill(-4) };
     expect(windAt(field, [0.5, 0.5])).toEqual([3, -4]);

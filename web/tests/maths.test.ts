@@ -1,4 +1,4 @@
-// Numbers, units, ranges, colours and cells as the page shows them.
+// Numbers, units, ranges, colours and cells of the page.
 import { describe, expect, it, test } from "vitest";
 import { COUNT, NAMES, gradient, table, tableOf } from "../src/maths/colours";
 import { bytes, clock, day, number, span } from "../src/maths/format";

@@ -1,4 +1,4 @@
-// Marked places and the line: series, profiles, the curtain, and the frames that they need.
+// Marked places and the line: series, profiles, the cross-section, and their frames.
 import { beforeEach, describe, expect, it } from "vitest";
 import { HUES } from "../src/maths/hues";
 import { curtain, hasLevels, marked, profiles, series, STEPS, subscriptions } from "../src/state/places";
@@ -65,7 +65,7 @@ describe("profiles", () => {
   });
 });
 
-describe("the curtain", () => {
+describe("the cross-section", () => {
   const LINE = [[1, 50.5], [5, 50.5]] as const; // columns 1 to 3 of row 0, the last quarter outside
   const window = [0, 1, 1, 4] as const;
   const values = Float32Array.of(1, 2, 3, 11, 12, 13, 21, 22, 23).map((each) => each * 1e-9);

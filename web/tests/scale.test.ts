@@ -1,4 +1,4 @@
-// Units, ranges and differences of the fields that are shown, and the sessions and winds that they come from.
+// Units, ranges and differences of the displayed fields, sessions and winds.
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { SIGNED, tableOf } from "../src/maths/colours";
 import { colours, comparing, difference, fields, positive, range, unit } from "../src/state/scale";
@@ -56,7 +56,7 @@ describe("fields", () => {
     expect(fields.value).toEqual([]);
   });
 
-  it("are those of the time that is looked back to", () => {
+  it("are those of the selected past time", () => {
     look({ variable: "C", unit: "ppb" });
     for (const seconds of [0, 60, 120]) receive("main", seconds, [seconds * 1e-9], { variable: "C" });
     back.value = 60;
@@ -84,7 +84,7 @@ describe("the difference of two sessions", () => {
     receive("two", 0, [4e-9, 2e-9], { variable: "E" });
   });
 
-  it("is the second less the first, in symmetric colours", () => {
+  it("is the second minus the first, in symmetric colours", () => {
     expect(comparing.value).toBe(true);
     expect([...difference.value!.values].map((each) => Math.round(1e4 * each) / 1e4)).toEqual([3, -3]);
     expect(range.value).toEqual({ low: -3, high: 3, log: false });
@@ -98,8 +98,8 @@ describe("the difference of two sessions", () => {
     expect(difference.value?.values[1]).toBeCloseTo(-1, 4);
   });
 
-  it("is none of two times, nor of one session, nor beside each other", () => {
-    receive("main", -60, [9e-9, 9e-9], { variable: "E" }); // the run went back: no time is common
+  it("is none for two times, for one session, and in side-by-side view", () => {
+    receive("main", -60, [9e-9, 9e-9], { variable: "E" }); // an earlier state was restored: there is no common time
     expect(difference.value).toBeNull();
     look({ other: null });
     expect([comparing.value, difference.value]).toEqual([false, null]);

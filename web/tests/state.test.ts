@@ -1,4 +1,4 @@
-// What the page stores: past frames, the view in the address, and settings that are entered and sent.
+// Stored state of the page: past frames, the view in the address, and entered settings.
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { ModelInfo } from "../src/protocol/types";
 import { Past } from "../src/state/past";
@@ -19,7 +19,7 @@ describe("past frames", () => {
 
   it("are in the order of their times", () => expect(seconds(filled(0, 60, 120))).toEqual([0, 60, 120]));
 
-  it("end where the run goes back, or repeats a time", () => {
+  it("are discarded where the run returns to an earlier time, or repeats a time", () => {
     expect(seconds(filled(0, 60, 120, 60))).toEqual([0, 60]);
     expect(seconds(filled(0, 60, 60))).toEqual([0, 60]);
     expect(seconds(filled(0, 60, 0))).toEqual([0]);
@@ -70,7 +70,7 @@ describe("the view in the address", () => {
     });
   });
 
-  it("holds only what differs, and reads back the same", () => {
+  it("holds differences from the default only, and reads back the same", () => {
     look({ variable: "O3", level: 2, places: [[7.5, 50.2]], range: [0, 80], wind: "arrows" });
     const text = written(view.value);
     expect(JSON.parse(decodeURIComponent(text.slice("#view=".length)))).toEqual({
@@ -94,7 +94,7 @@ describe("the view in the address", () => {
     ["unit", 7], ["colours", ["deep"]], ["range", "wide"], ["range", [0]], ["range", [0, null]], ["camera", { lon: 1 }], ["camera", [1, 2]],
     ["line", [[0, 0]]], ["line", [[0, 0], ["a", 1]]], ["other", {}], ["speed", "fast"], ["speed", Infinity], ["wind", "gale"],
     ["panel", "secret"], ["places", [[1, 2, 3]]], ["places", [null]], ["variable", "x".repeat(1000)], ["constructor", 1],
-  ])("ignores what %s cannot be: %j", (key, value) => {
+  ])("ignores invalid values of %s: %j", (key, value) => {
     const found = read(`#view=${encodeURIComponent(`{"version": ${VERSION}, "${key}": ${JSON.stringify(value)}}`)}`)!;
     expect(found).toEqual(read(`#view={"version":${VERSION}}`));
   });
@@ -135,7 +135,7 @@ describe("settings", () => {
     expect(groups.value).toEqual(["time", "chemistry", "output"]);
   });
 
-  it("are those that may change, of lists of tables those of each item", () => {
+  it("have a setting for each that can be changed, also in items of lists of tables", () => {
     const point = { type: "object", properties: { rate: { ...quantity, "x-effect": "rebuild" as const, "x-unit": "kg/s" }, lon: { type: "number" } } };
     model({
       settings: { type: "object", properties: { emissions: { type: "object", properties: { point: { type: "array", items: point } } } } } as never,

@@ -1,4 +1,4 @@
-// Clicks on the map, keys, and what they change.
+// Clicks on the map, keys, and their effects.
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { fit } from "../src/map/camera";
 import { MAP_KEYS, onKey, setCamera } from "../src/map/keys";
@@ -58,7 +58,7 @@ describe("keys of the map", () => {
     expect(centres).toEqual([[2.5, 51.5], [3.5, 51.5], [3.5, 51.5], [3.5, 50.5], [3.5, 50.5], [2.5, 50.5]]);
   });
 
-  it("begin in the middle of what is seen, or of the map where that is out of sight", () => {
+  it("begin in the middle of the visible area, or of the map where it is out of sight", () => {
     onKey("ArrowUp", { ...camera, lon: 0.4, lat: 50.2 });
     expect(cursor.value).toEqual([0.5, 51.5]);
     cursor.value = [99, 0];
@@ -159,7 +159,7 @@ describe("a key that is pressed", () => {
     return event.preventDefault.mock.calls.length === 1;
   }
 
-  it("does what it is bound to", () => {
+  it("has the effect of its binding", () => {
     expect(press("c")).toBe(true);
     expect(view.value.contours).toBe(true);
     expect(press("4")).toBe(true);

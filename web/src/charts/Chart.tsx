@@ -21,7 +21,7 @@ interface Props {
   x: Axis;
   y: Axis;
   curves: Curve[];
-  /** Where on the x axis a line stands, such as the time that is shown. */
+  /** Position of a vertical line on the x axis, such as the displayed time. */
   mark?: number | null;
   height?: number;
 }
@@ -68,8 +68,8 @@ export function Chart({ label, x, y, curves, mark = null, height = 168 }: Props)
 const HOUR = 3_600_000;
 
 function scaleOf({ domain, kind }: Axis, range: [number, number]): Scale {
-  const room = kind === "time" ? HOUR : 1;
-  const [low, high] = domain[0] === domain[1] ? [domain[0] - room, domain[1] + room] : domain;
+  const margin = kind === "time" ? HOUR : 1;
+  const [low, high] = domain[0] === domain[1] ? [domain[0] - margin, domain[1] + margin] : domain;
   if (kind === "time") return scaleUtc().domain([low, high]).range(range);
   return (kind === "log" ? scaleLog() : scaleLinear()).domain([low, high]).range(range);
 }
@@ -88,18 +88,18 @@ function ticksOf(scale: Scale, { kind }: Axis, count: number): [number, string][
 
 const DAY = 86_400_000;
 
-/** Return a time as a tick has it: hours where ticks are closer than a day and it is none's beginning. */
-function timeText(time: Date, apart: number): string {
+/** Return the text of a tick: hours where ticks are closer than a day, except at midnight. */
+function timeText(time: Date, spacing: number): string {
   const iso = time.toISOString();
-  if (apart < DAY && time.getTime() % DAY !== 0) return clock(iso);
-  return apart > 300 * DAY ? iso.slice(0, 4) : day(iso).replace(/ \d{4}$/, "");
+  if (spacing < DAY && time.getTime() % DAY !== 0) return clock(iso);
+  return spacing > 300 * DAY ? iso.slice(0, 4) : day(iso).replace(/ \d{4}$/, "");
 }
 
-/** Return the bounds of all points along an axis, a little wider. */
+/** Return the bounds of all points along an axis, slightly extended. */
 export function bounds(curves: Curve[], axis: 0 | 1): [number, number] {
   const all = curves.flatMap((curve) => curve.points.map((point) => point[axis])).filter(Number.isFinite);
   if (!all.length) return [0, 1];
   const [low, high] = [Math.min(...all), Math.max(...all)];
-  const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
-  return [low >= 0 ? Math.max(low - room, 0) : low - room, high + room];
+  const margin = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+  return [low >= 0 ? Math.max(low - margin, 0) : low - margin, high + margin];
 }

@@ -1,4 +1,4 @@
-// A map of one session: the field on the GPU, lines above it, and what a pointer or the keyboard does on it.
+// Map of one session: the field on the GPU, lines over it, and reactions to pointer and keyboard.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { cellAt, centreOf, placeText, valueAt, type Place } from "../maths/grid";
@@ -14,11 +14,11 @@ import { paint, paintAbove, paintWorld } from "./painting";
 import { WindLayer } from "./WindLayer";
 
 const MARGIN = 12;
-/** What the colour scale covers at the lower left, and the value under the cursor at the top [pixels]. */
+/** Areas covered by the colour scale at the lower left, and by the readout at the top [pixels]. */
 const LEGEND = { width: 384, height: 96 };
 const TOP = 46;
 
-/** Return the camera that was chosen, or one that shows the whole map clear of the legend: above it or beside it. */
+/** Return the selected camera, or one that shows the whole map next to the legend: above it or to its right. */
 function cameraFor(width: number, height: number): Camera {
   const map = grid.value ?? { west: -180, east: 180, south: -90, north: 90 };
   const chosen = view.value.camera;
@@ -72,7 +72,7 @@ export function MapView({ session }: { session: string }) {
       <canvas ref={world} class="layer" aria-hidden="true" />
       <WindLayer camera={camera} />
       <canvas ref={above} class="layer" aria-hidden="true" />
-      {broken.value && <p class="blank">This browser draws no WebGL2, which the map needs. Another browser, or its settings for graphics, may.</p>}
+      {broken.value && <p class="blank">The map needs WebGL2, which this browser does not provide. Enable hardware acceleration, or use another browser.</p>}
       {!broken.value && blank.value && <p class="blank" role="status">{waitingFor(session)}</p>}
     </div>
   );
@@ -81,12 +81,12 @@ export function MapView({ session }: { session: string }) {
 function waitingFor(session: string): string {
   const [one, other] = fields.value;
   if (comparing.value && one && other) {
-    return `A difference is shown where both are at the same time: they are at ${one.frame.header.time.slice(0, 16)} and ${other.frame.header.time.slice(0, 16)}. Step the earlier one.`;
+    return `A difference needs both runs at the same time; they are at ${one.frame.header.time.slice(0, 16)} and ${other.frame.header.time.slice(0, 16)}. Advance the earlier run.`;
   }
   return infos.value[session] ? "Waiting for the field …" : "Waiting for the model …";
 }
 
-/** What is under the cursor: the value with its unit, and where that is. */
+/** Value of the cell under the cursor, with its unit and position. */
 export function Readout() {
   const map = grid.value;
   const at: Place | null = cursor.value;

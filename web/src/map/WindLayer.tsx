@@ -1,4 +1,4 @@
-// The wind over the field: arrows, or particles that move. Who wants less motion sees arrows in any case.
+// Wind over the field: arrows or moving particles; arrows for users who prefer reduced motion.
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { grid, latest } from "../state/store";
@@ -26,13 +26,13 @@ export function WindLayer({ camera }: { camera: { readonly value: Camera } }) {
   return <canvas ref={canvas} class="layer" aria-hidden="true" />;
 }
 
-/** Draw when something changes; particles at each picture of the screen. Returns what ends it. */
+/** Draw on changes, and particles at each frame of the screen. Returns a function that ends the drawing. */
 function animate(canvas: HTMLCanvasElement, camera: { readonly value: Camera }): () => void {
-  let asked = 0;
+  let request = 0;
   let particles = new Particles();
-  const again = () => (asked = requestAnimationFrame(draw));
+  const again = () => (request = requestAnimationFrame(draw));
   const draw = () => {
-    asked = 0;
+    request = 0;
     const pen = canvas.getContext("2d");
     const wind = field();
     if (!pen || !wind || kind() === "none") return;
@@ -47,20 +47,20 @@ function animate(canvas: HTMLCanvasElement, camera: { readonly value: Camera }):
     if (canvas.hidden) return;
     const fresh = clear(canvas, camera.value, kind() !== "particles");
     if (fresh) particles = new Particles();
-    if (!asked) again();
+    if (!request) again();
   });
-  const seen = () => !asked && again();
+  const seen = () => !request && again();
   document.addEventListener("visibilitychange", seen);
   return () => {
     stop();
     document.removeEventListener("visibilitychange", seen);
-    cancelAnimationFrame(asked);
+    cancelAnimationFrame(request);
   };
 }
 
 const places = new WeakMap<HTMLCanvasElement, string>();
 
-/** Make the canvas as large as the map and wipe it; particles' trails stay while nothing moves. Returns whether it was wiped. */
+/** Resize and clear the canvas; trails of particles stay while the camera does not move. Returns whether it was cleared. */
 function clear(canvas: HTMLCanvasElement, camera: Camera, always: boolean): boolean {
   const place = JSON.stringify(camera);
   if (!always && places.get(canvas) === place) return false;

@@ -1,4 +1,4 @@
-// The wind as arrows at even distances on the screen, as long as it is strong.
+// Wind arrows in a regular grid on the screen, with lengths proportional to the speed.
 import { toPlace, type Camera } from "./camera";
 import type { Ink } from "./lines";
 import { windAt, type WindField } from "./wind_field";

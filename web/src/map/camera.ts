@@ -1,7 +1,7 @@
-// What part of the globe a map shows: longitude and latitude evenly, with true proportions in the middle.
+// The part of the globe that a map shows: equidistant longitude and latitude, with true proportions in the middle.
 import type { Place } from "../maths/grid";
 
-/** Centre [degrees], and pixels of CSS for a degree of latitude. */
+/** Centre [degrees], and CSS pixels per degree of latitude. */
 export interface Camera {
   lon: number;
   lat: number;
@@ -19,7 +19,7 @@ export interface Box {
 
 const squeeze = (camera: Camera): number => Math.max(Math.cos((camera.lat * Math.PI) / 180), 0.1);
 
-/** Return a camera that shows a box as large as it fits, with a margin [pixels]. */
+/** Return a camera that shows a box as large as possible, with a margin [pixels]. */
 export function fit(box: Box, width: number, height: number, margin: number): Camera {
   const lat = (box.south + box.north) / 2;
   const across = (box.east - box.west) * Math.max(Math.cos((lat * Math.PI) / 180), 0.1);
@@ -47,12 +47,12 @@ export function boxOf(camera: Camera): Box {
   return { west, east, south, north };
 }
 
-/** Return the camera nearer by a factor, with the place under a pixel where it was. */
+/** Return the camera zoomed by a factor, with the place under a pixel fixed. */
 export function zoomed(camera: Camera, factor: number, x: number, y: number): Camera {
   const fixed = toPlace(camera, x, y);
   const nearer = { ...camera, scale: Math.min(Math.max(camera.scale * factor, 1), 5000) };
   const higher = { ...nearer, lat: nearer.lat + fixed[1] - toPlace(nearer, x, y)[1] };
-  return { ...higher, lon: higher.lon + fixed[0] - toPlace(higher, x, y)[0] }; // at its new latitude, which sets the width
+  return { ...higher, lon: higher.lon + fixed[0] - toPlace(higher, x, y)[0] }; // the scale of longitude depends on the new latitude
 }
 
 /** Return the camera moved by pixels. */

@@ -1,4 +1,4 @@
-// Lines of equal value at the ticks of the scale, each with its value.
+// Contour lines at the ticks of the scale, with labels.
 import { contours } from "d3-contour";
 import { number } from "../maths/format";
 import type { Grid } from "../maths/grid";
@@ -8,12 +8,12 @@ import { label, overlap, type Ink } from "./lines";
 
 interface Contour {
   value: number;
-  /** Pixels of the screen. */
+  /** Screen pixels. */
   path: [x: number, y: number][];
 }
 
 const COUNT = 8;
-/** Pixels of a line that is long enough for a label, and that a label is clear of others. */
+/** Least length of a labelled line, and least distance between labels [pixels]. */
 const LABELLED = 90;
 const CLEAR = 4;
 
@@ -33,14 +33,14 @@ export function drawContours(
   drawLabels(pen, all, camera, ink);
 }
 
-/** Return the lines inside the map: those along its edge, and along cells without a value, only close areas. */
+/** Return the lines inside the map; lines along its edge and along missing values only close areas, and are left out. */
 export function contoursOf(values: Float32Array, grid: Grid, range: Range, camera: Camera): Contour[] {
   const made = contours().size([grid.columns, grid.rows]).thresholds(ticks(range, COUNT))(Array.from(values));
   const width = (grid.east - grid.west) / grid.columns;
   const height = (grid.north - grid.south) / grid.rows;
   const within = (x: number, y: number) => x > 0.5 && y > 0.5 && x < grid.columns - 0.5 && y < grid.rows - 0.5;
   const known = (x: number, y: number) => Number.isFinite(values[Math.floor(y) * grid.columns + Math.floor(x)]);
-  // A line comes between the centres of two cells; where one of these has no value, it stands on the centre of the other.
+  // A line runs between the centres of two cells; where one of them is missing, it runs through the centre of the other.
   const central = (x: number, y: number) => x % 1 === 0.5 && y % 1 === 0.5;
   const beside = (x: number, y: number) => known(x - 1, y) && known(x + 1, y) && known(x, y - 1) && known(x, y + 1);
   const inside = ([x = 0, y = 0]: number[]) => within(x, y) && (!central(x, y) || beside(x, y));
@@ -62,7 +62,7 @@ function stretches(ring: number[][], inside: (point: number[]) => boolean): numb
   return found.filter((each) => each.length > 1);
 }
 
-/** Write the value on the longest lines first, in the middle of each, where no other label stands. */
+/** Label the longest lines first, in the middle of each, where no other label is. */
 function drawLabels(pen: CanvasRenderingContext2D, all: Contour[], camera: Camera, ink: Ink): void {
   pen.font = "600 10.5px system-ui, sans-serif";
   pen.textBaseline = "middle";

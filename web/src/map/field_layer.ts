@@ -10,7 +10,7 @@ export interface Picture {
   range: Range;
   colours: string;
   smooth: boolean;
-  /** The colour where nothing is: red, green, blue from 0 to 1. */
+  /** Background colour: red, green, blue from 0 to 1. */
   ground: [number, number, number];
 }
 
@@ -25,7 +25,7 @@ void main() {
   gl_Position = vec4((place - box.xy) / (box.zw - box.xy) * 2.0 - 1.0, 0.0, 1.0);
 }`;
 
-// Where one of the four cells around has no value, the place has the value of its own cell: coasts stay sharp.
+// Where one of the four surrounding cells is missing, a place has the value of its own cell, so that coasts stay sharp.
 const FRAGMENT = `#version 300 es
 precision highp float;
 precision highp sampler2D;
@@ -67,7 +67,7 @@ export class FieldLayer {
     for (const unit of [0, 1]) this.texture(unit);
   }
 
-  /** Return a layer, or null where the browser has no WebGL2. It is opaque: what need not be mixed is a quarter faster. */
+  /** Return a layer, or null where the browser has no WebGL2. It is opaque: without blending, drawing is a quarter faster. */
   static on(canvas: HTMLCanvasElement): FieldLayer | null {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: false });
     return gl && new FieldLayer(gl);
@@ -90,12 +90,12 @@ export class FieldLayer {
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 
-  /** Take the program into use at the first field: until then the GPU makes it, and nobody waits for that. */
+  /** Use the program from the first field on; until then the GPU compiles it in the background. */
   private prepare(): void {
     const { gl, program } = this;
     if (this.ready) return;
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
-      throw new Error(`the map's program does not link: ${gl.getProgramInfoLog(program) ?? ""}`);
+      throw new Error(`the shader program of the map does not link: ${gl.getProgramInfoLog(program) ?? ""}`);
     }
     gl.useProgram(program);
     gl.uniform1i(this.place("values"), 0);

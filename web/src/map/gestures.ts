@@ -1,4 +1,4 @@
-// Pointers, the wheel and keys on a map: drag to move, two fingers or the wheel to zoom, a click to choose.
+// Pointers, the wheel and keys on a map: drag to move, two fingers or the wheel to zoom, click to select.
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Place } from "../maths/grid";
@@ -8,7 +8,7 @@ export interface Gestures {
   move(camera: Camera): void;
   hover(place: Place | null): void;
   click(place: Place): void;
-  /** Returns whether the key meant something. */
+  /** Returns whether the key was handled. */
   key(key: string): boolean;
 }
 

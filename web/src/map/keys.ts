@@ -1,4 +1,4 @@
-// Keys of a map that has the focus, and what they do. The help is made from this list too.
+// Keyboard shortcuts of a map that has the focus. The help is generated from this list.
 import { cellAt, centreOf, type Cell, type Grid } from "../maths/grid";
 import { cursor, grid } from "../state/store";
 import { clickAt } from "../state/tools";
@@ -7,7 +7,7 @@ import { toPlace, zoomed, type Camera } from "./camera";
 
 interface MapKey {
   keys: string[];
-  /** As the help shows them, where that is not each by itself. */
+  /** Text in the help, where it differs from the keys. */
   shown?: string[];
   text: string;
   run(camera: Camera, key: string): void;
@@ -21,13 +21,13 @@ const zoom = (factor: number) => (camera: Camera) => setCamera(zoomed(camera, fa
 
 export const MAP_KEYS: MapKey[] = [
   { keys: Object.keys(MOVES), shown: ["Arrows"], text: "Move the cursor from cell to cell", run: moveCursor },
-  { keys: ["Enter"], text: "Mark the place under it", run: () => cursor.value && clickAt(cursor.value) },
-  { keys: ["+", "="], shown: ["+"], text: "Nearer", run: zoom(1.4) },
-  { keys: ["-"], shown: ["−"], text: "Farther", run: zoom(1 / 1.4) },
+  { keys: ["Enter"], text: "Mark the place under the cursor", run: () => cursor.value && clickAt(cursor.value) },
+  { keys: ["+", "="], shown: ["+"], text: "Zoom in", run: zoom(1.4) },
+  { keys: ["-"], shown: ["−"], text: "Zoom out", run: zoom(1 / 1.4) },
   { keys: ["0"], text: "Whole map", run: () => setCamera(null) },
 ];
 
-/** Do what a key means; returns whether it meant something. */
+/** Handle a key; returns whether it has a binding. */
 export function onKey(key: string, camera: Camera): boolean {
   const found = MAP_KEYS.find((each) => each.keys.includes(key));
   found?.run(camera, key);
@@ -47,7 +47,7 @@ function moveCursor(camera: Camera, key: string): void {
   cursor.value = centreOf(map, { row: bounded(row + move[1], map.rows), column: bounded(column + move[0], map.columns) });
 }
 
-/** Return the cell of the cursor; without one that in the middle of what is seen. */
+/** Return the cell of the cursor, by default the one in the middle of the visible area. */
 function startOn(map: Grid, camera: Camera): Cell {
   const middle = { row: Math.floor(map.rows / 2), column: Math.floor(map.columns / 2) };
   return (cursor.value && cellAt(map, cursor.value)) ?? cellAt(map, toPlace(camera, camera.width / 2, camera.height / 2)) ?? middle;

@@ -1,9 +1,9 @@
-// What is drawn over the field: coasts, borders, cities, places.
+// Lines and labels over the field: coasts, borders, cities, places.
 import type { Grid, Place } from "../maths/grid";
 import type { City } from "../protocol/types";
 import { boxOf, toPixel, type Camera } from "./camera";
 
-/** Colours of a theme, out of its style sheet. */
+/** Colours of a theme, from its style sheet. */
 export interface Ink {
   line: string;
   halo: string;
@@ -17,7 +17,7 @@ export function inkOf(element: HTMLElement): Ink {
   return { line: read("--map-line"), halo: read("--map-halo"), text: read("--map-text"), accent: read("--accent") };
 }
 
-/** Return the colour under the map: red, green, blue from 0 to 1. */
+/** Return the background colour of the map: red, green, blue from 0 to 1. */
 export function groundOf(element: HTMLElement): [number, number, number] {
   const parts = getComputedStyle(element).backgroundColor.match(/[\d.]+/g) ?? [];
   const [red, green, blue] = parts.map((each) => Number(each) / 255);
@@ -60,7 +60,7 @@ const CITIES = 14;
 /** The radius of a marked place [pixels]. */
 const PLACE = 7;
 
-/** Name the largest cities for which there is room, beside the places that are marked. */
+/** Label the largest cities where there is space, clear of marked places. */
 export function drawCities(pen: CanvasRenderingContext2D, cities: City[], places: Place[], camera: Camera, ink: Ink): void {
   const box = boxOf(camera);
   const taken: [number, number, number, number][] = [];
@@ -107,7 +107,7 @@ export function label(pen: CanvasRenderingContext2D, text: string, x: number, y:
   pen.fillText(text, x, y);
 }
 
-/** Draw places, each in the colour of its series and with its number inside, which covers no name beside it. */
+/** Draw places, each in the colour of its series with its number inside, so that no city name is covered. */
 export function drawPlaces(pen: CanvasRenderingContext2D, places: Place[], hues: string[], camera: Camera): void {
   places.forEach((place, k) => drawPlace(pen, place, hues[k % hues.length] ?? "", String(k + 1), camera));
 }

@@ -1,4 +1,4 @@
-// The layers of a map, each drawn when what it shows has changed, at most once for each picture of the screen.
+// The layers of a map, each drawn when its data change, at most once per frame of the screen.
 import { effect } from "@preact/signals";
 import { cellAt } from "../maths/grid";
 import { HUES } from "../maths/hues";
@@ -21,18 +21,18 @@ export interface Room {
   height: number;
 }
 
-/** Draw the field whenever it changes; its version stands at the map when it is on the screen. */
+/** Draw the field whenever it changes; the map element has the version that is on the screen. */
 export function paint(
   canvas: HTMLCanvasElement, camera: Signalled<Camera>, shown: Signalled<Shown | null>, room: Signalled<Room>, broken: { value: boolean },
 ): () => void {
   const layer = FieldLayer.on(canvas);
   broken.value = !layer;
   return drawing(() => {
-    const what = shown.value;
+    const selected = shown.value;
     const map = grid.value;
     const { smooth } = view.value;
-    const picture = what && map && { grid: map, values: what.values, range: range.value, colours: colours.value, smooth };
-    void isDark.value; // the ground's colour is that of the style sheet
+    const picture = selected && map && { grid: map, values: selected.values, range: range.value, colours: colours.value, smooth };
+    void isDark.value; // the background colour is from the style sheet
     const { value: size } = room;
     const { value: seen } = camera;
     return () => {
@@ -41,17 +41,17 @@ export function paint(
         fitTo(canvas, size);
         layer?.draw({ ...picture, ground: lines.groundOf(canvas) }, seen);
       }
-      canvas.parentElement?.setAttribute("data-version", String(what?.frame.header.version ?? ""));
+      canvas.parentElement?.setAttribute("data-version", String(selected?.frame.header.version ?? ""));
     };
   });
 }
 
-/** Draw coasts, borders and cities, which stay while the field changes. */
+/** Draw coasts, borders and cities, which do not change with the field. */
 export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>, room: Signalled<Room>): () => void {
   return drawing(() => {
     const { lines: withLines, cities, places } = view.value;
     const [size, seen, world] = [room.value, camera.value, geography.value];
-    void isDark.value; // colours are those of the style sheet
+    void isDark.value; // colours are from the style sheet
     return () => {
       const pen = penOn(canvas, size, world !== null && (withLines || cities));
       if (!pen) return;
@@ -62,7 +62,7 @@ export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>,
   });
 }
 
-/** Draw contours, marked places, the line, what is being drawn, and the cell under the cursor. */
+/** Draw contours, marked places, the line, the polygon in progress, and the cell under the cursor. */
 export function paintAbove(
   canvas: HTMLCanvasElement, camera: Signalled<Camera>, shown: Signalled<Shown | null>, room: Signalled<Room>,
 ): () => void {
@@ -71,7 +71,7 @@ export function paintAbove(
     const [size, seen, map, at, path, release, paths] = [room.value, camera.value, grid.value, cursor.value, drawn.value, releaseAt.value, tool.value];
     const field = contours && map ? shown.value : null;
     const scale = field && range.value;
-    void isDark.value; // colours are those of the style sheet
+    void isDark.value; // colours are from the style sheet
     const cell = map && at && cellAt(map, at);
     const any = field !== null || line !== null || path.length > 0 || cell !== null || places.length > 0 || release !== null;
     return () => {
@@ -90,22 +90,22 @@ export function paintAbove(
 
 const RELEASE = "#c8443c";
 
-/** Let `prepare` read what it draws, and draw at the next picture of the screen, once; again when that changes. */
+/** Run `prepare`, which reads the data, and draw once at the next frame of the screen; repeat when the data change. */
 function drawing(prepare: () => () => void): () => void {
-  let asked = 0;
+  let frame = 0;
   let draw: () => void = () => undefined;
   const stop = effect(() => {
     draw = prepare();
-    if (!asked) {
-      asked = requestAnimationFrame(() => {
-        asked = 0;
+    if (!frame) {
+      frame = requestAnimationFrame(() => {
+        frame = 0;
         draw();
       });
     }
   });
   return () => {
     stop();
-    cancelAnimationFrame(asked);
+    cancelAnimationFrame(frame);
   };
 }
 
@@ -116,8 +116,8 @@ function fitTo(canvas: HTMLCanvasElement, { width, height }: Room): void {
 }
 
 /**
- * Return the pen of a canvas that is as large as the map, and empty; in pixels of the page. Where there is nothing to
- * draw, the canvas is hidden: browsers put each one that is not on top of the others for every picture.
+ * Return the drawing context of a canvas that is resized to the map and cleared, in CSS pixels. Without anything to draw
+ * the canvas is hidden, because browsers compose all visible canvases in every frame.
  */
 function penOn(canvas: HTMLCanvasElement, room: Room, any: boolean): CanvasRenderingContext2D | null {
   canvas.hidden = !any;

@@ -1,4 +1,4 @@
-// The wind as particles that it carries, each with a fading trail.
+// Wind as moving particles with fading trails.
 import type { Place } from "../maths/grid";
 import { boxOf, toPixel, type Camera } from "./camera";
 import { windAt, type WindField } from "./wind_field";
@@ -11,18 +11,18 @@ interface Particle {
 const PER_PIXEL = 1 / 900;
 const MOST = 2500;
 const LIFE = 90;
-/** Pixels that the strongest wind moves a particle from one picture to the next. */
+/** Pixels by which the strongest wind moves a particle between two frames. */
 const FASTEST = 2.2;
 
 export class Particles {
   private all: Particle[] = [];
 
-  /** Move all particles on and draw the way that each has gone. */
+  /** Move all particles, and draw their paths. */
   draw(pen: CanvasRenderingContext2D, field: WindField, camera: Camera, colour: string): void {
     fade(pen, camera);
-    const wanted = Math.min(Math.round(camera.width * camera.height * PER_PIXEL), MOST);
-    while (this.all.length < wanted) this.all.push({ at: anywhere(camera), age: Math.random() * LIFE });
-    this.all.length = wanted;
+    const count = Math.min(Math.round(camera.width * camera.height * PER_PIXEL), MOST);
+    while (this.all.length < count) this.all.push({ at: anywhere(camera), age: Math.random() * LIFE });
+    this.all.length = count;
     const pace = paceOf(field, camera);
     pen.globalAlpha = 0.55;
   pen.strokeStyle = colour;
@@ -56,7 +56,7 @@ function fade(pen: CanvasRenderingContext2D, camera: Camera): void {
   pen.globalCompositeOperation = "source-over";
 }
 
-/** Return degrees of latitude for a picture and a wind of 1 m/s. */
+/** Return degrees of latitude per frame for a wind of 1 m/s. */
 function paceOf(field: WindField, camera: Camera): number {
   let strongest = 1e-6;
   field.east.forEach((east, k) => {

@@ -1,4 +1,4 @@
-// The wind between cells, out of its two fields.
+// Wind between cells, interpolated from its two fields.
 import type { Grid, Place } from "../maths/grid";
 
 export interface WindField {
@@ -8,7 +8,7 @@ export interface WindField {
   north: Float32Array;
 }
 
-/** Return the wind at a place [m/s], mixed from the four cells around; null outside the map. */
+/** Return the wind at a place [m/s] by bilinear interpolation; null outside the map. */
 export function windAt({ grid, east, north }: WindField, [lon, lat]: Place): [number, number] | null {
   const x = ((lon - grid.west) / (grid.east - grid.west)) * grid.columns - 0.5;
   const y = ((lat - grid.south) / (grid.north - grid.south)) * grid.rows - 0.5;

@@ -1,4 +1,4 @@
-// Colour tables, made from those of the pictures (web/generate.py): 256 colours from low to high.
+// Colour tables, generated from those of the pictures (web/generate.py): 256 colours from low to high.
 import made from "../../generated/colours.json";
 
 export const COUNT = 256;
@@ -26,7 +26,7 @@ export function tableOf(variable: string): string {
   return FIELDS[variable] ?? made.other;
 }
 
-/** Return a table as a gradient of CSS, from left to right. */
+/** Return a table as a CSS gradient, from left to right. */
 export function gradient(name: string): string {
   const rgb = table(name);
   const stops = Array.from({ length: 33 }, (_, k) => {

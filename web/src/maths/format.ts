@@ -1,6 +1,6 @@
-// Numbers and times as people read them.
+// Numbers and times as text.
 
-/** Return a number with so many digits that count; with a power of ten where it would have many zeros. */
+/** Return a number with `digits` significant digits; with a power of ten where it would have many zeros. */
 export function number(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";

@@ -1,4 +1,4 @@
-// Where the cells of a map lie: rows from south to north, columns from west to east, evenly spaced.
+// Positions of the cells of a map: rows from south to north, columns from west to east, evenly spaced.
 import type { Coordinate, GridInfo } from "../protocol/types";
 
 export interface Grid {
@@ -18,7 +18,7 @@ export interface Cell {
 
 export type Place = readonly [lon: number, lat: number];
 
-/** Return the map of a model, or null for a model that has none. */
+/** Return the map of a model, or null for a model without a map. */
 export function gridOf(info: GridInfo): Grid | null {
   const lon = info.coordinates.find((each) => each.name === "lon");
   const lat = info.coordinates.find((each) => each.name === "lat");

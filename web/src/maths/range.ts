@@ -18,10 +18,10 @@ export function extent(values: Float32Array): [number, number] | null {
 }
 
 const DECADES = 4;
-/** A range stays as long as values fill this part of it and none lies outside, so that colours do not flicker. */
+/** A range is retained while values fill this part of it and none is outside, so that colours do not flicker. */
 const FILLED = 0.55;
 
-/** Return the range of values: round numbers, and the former range where that still fits. */
+/** Return the range of values with round bounds, or the previous range where it still fits. */
 export function automatic(values: Float32Array, log: boolean, former: Range | null): Range {
   const found = extent(values) ?? [0, 1];
   if (former && former.log === log && fits(found, former)) return former;
@@ -55,7 +55,7 @@ export function symmetric(values: Float32Array, former: Range | null): Range {
   return { low: -to, high: to, log: false };
 }
 
-/** Return where a value lies in a range, from 0 to 1, not bounded. */
+/** Return the position of a value in a range, 0 to 1 inside, without limits. */
 export function fraction(value: number, range: Range): number {
   if (range.log) return (Math.log(value) - Math.log(range.low)) / (Math.log(range.high) - Math.log(range.low));
   return (value - range.low) / (range.high - range.low);

@@ -1,4 +1,4 @@
-// Units to show values in. Mixing ratios become masses or molecules per volume with the amount of air there.
+// Display units. Mixing ratios are converted to masses or molecules per volume by the amount of air.
 import type { Variable } from "../protocol/types";
 
 export interface Unit {
@@ -6,7 +6,7 @@ export interface Unit {
   label: string;
   factor: number;
   offset: number;
-  /** Whether values are multiplied by the amount of air [mol m-3] of their cell, too. */
+  /** Whether values are also multiplied by the amount of air [mol m-3] of their cell. */
   byAir: boolean;
 }
 
@@ -25,8 +25,8 @@ const plain = (label: string, factor = 1, offset = 0): Unit => ({ id: label, lab
 const known = new WeakMap<Variable, Unit[]>();
 
 /**
- * Return the units that a variable may be shown in, its usual one first. `hasAir`: the model tells how much air there is.
- * They are the same objects each time, so that nothing is drawn again that did not change.
+ * Return the display units of a variable, the default one first. `hasAir`: the model provides the amount of air.
+ * The objects are the same in each call, so that unchanged parts are not drawn again.
  */
 export function unitsOf(variable: Variable, hasAir: boolean): Unit[] {
   const found = known.get(variable) ?? madeUnits(variable, hasAir);
@@ -50,7 +50,7 @@ function mixingRatios(variable: Variable, hasAir: boolean): Unit[] {
   return [...units, { id: "molecules/cm3", label: "molecules/cm³", factor: AVOGADRO * 1e-6, offset: 0, byAir: true }];
 }
 
-/** Return the unit of an id, or the usual one. Of mixing ratios that is the one without many zeros up to `largest`. */
+/** Return the unit of an id, or the default one; for mixing ratios the one with few zeros for `largest`. */
 export function unitFor(units: Unit[], id: string | null, largest: number): Unit {
   const chosen = units.find((each) => each.id === id);
   if (chosen) return chosen;
@@ -63,7 +63,7 @@ function ratioUnit(largest: number): string {
   return largest >= 2e-11 || !(largest > 0) ? "ppb" : "ppt";
 }
 
-/** Return values in a unit, out of SI; `air` [mol m-3] has the shape of the values. */
+/** Return values in a unit, from SI; `air` [mol m-3] has the shape of the values. */
 export function convert(values: Float32Array, unit: Unit, air: Float32Array | null): Float32Array {
   if (unit.byAir) return values.map((value, k) => value * (air?.[k] ?? NaN) * unit.factor);
   return unit.factor === 1 && unit.offset === 0 ? values : values.map((value) => value * unit.factor + unit.offset);
@@ -71,7 +71,7 @@ export function convert(values: Float32Array, unit: Unit, air: Float32Array | nu
 
 const RAISED: Record<string, string> = { "-": "⁻", "0": "⁰", "1": "¹", "2": "²", "3": "³", "4": "⁴", "6": "⁶" };
 
-/** Return a unit as people write it: "kg m-2" as kg m⁻². */
+/** Return a unit with superscripts: "kg m-2" as kg m⁻². */
 export function pretty(unit: string): string {
   if (unit === "1") return "";
   return unit.replace(/(?<=[A-Za-zµ°])-?\d+/g, (power) => [...power].map((each) => RAISED[each] ?? each).join(""));

@@ -1,8 +1,8 @@
-// Who this page is to the server: the token of the address, and a name.
+// Identity of this page for the server: the token of the address, and a name.
 
 export interface Access {
   token: string;
-  /** A random text that this tab alone knows: it holds the lease of control. */
+  /** A random text of this tab: it identifies the holder of the lease of control. */
   client: string;
   author: string;
 }
@@ -11,7 +11,7 @@ const TOKEN = "airshed.token";
 const CLIENT = "airshed.client";
 const AUTHOR = "airshed.author";
 
-/** Take the token out of the address, where nobody who looks over a shoulder should read it, and keep it for reloads. */
+/** Remove the token from the address, so that it is not visible on the screen, and store it for reloads. */
 export function access(): Access {
   const given = /[#&]token=([^&]+)/.exec(location.hash)?.[1];
   if (given) {

@@ -3,18 +3,18 @@ import type { FrameHeader } from "./types";
 
 export interface Frame {
   header: FrameHeader;
-  /** Row by row, from south to north; NaN where nothing is. */
+  /** Row by row, from south to north; NaN where missing. */
   values: Float32Array;
 }
 
 const MAGIC = 0x31465341;
 
-/** Return the frames of a message, or of an answer that holds several. Throws where the bytes are none. */
+/** Return the frames of a message, or of a response with several frames. Throws for invalid bytes. */
 export function decodeFrames(buffer: ArrayBuffer): Frame[] {
   const view = new DataView(buffer);
   const frames: Frame[] = [];
   for (let at = 0; at < buffer.byteLength; ) {
-    if (view.getUint32(at, true) !== MAGIC) throw new Error(`no frame begins at byte ${at} of ${buffer.byteLength}`);
+    if (view.getUint32(at, true) !== MAGIC) throw new Error(`no frame starts at byte ${at} of ${buffer.byteLength}`);
     const size = view.getUint32(at + 4, true);
     const text = new TextDecoder().decode(new Uint8Array(buffer, at + 8, size));
     const header = JSON.parse(text) as FrameHeader;

@@ -1,9 +1,9 @@
-// Requests. Data of the map come over the WebSocket; here are documents, and frames that are needed once.
+// HTTP requests: documents, and frames that are needed once; other data of the map use the WebSocket.
 import type { Access } from "./access";
 import { decodeFrames, type Frame } from "./frames";
 import type { Problem } from "./types";
 
-/** A request that the server refused, with its words. */
+/** Error of a request that the server refused, with its message. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -51,6 +51,6 @@ async function words(answer: Response): Promise<string> {
   try {
     return ((await answer.json()) as Problem).message ?? answer.statusText;
   } catch {
-    return `the server answered ${answer.status} ${answer.statusText}`;
+    return `the server responded with ${answer.status} ${answer.statusText}`;
   }
 }

@@ -1,4 +1,4 @@
-// The WebSocket: subscriptions that outlive a lost connection, commands with replies, events.
+// The WebSocket: subscriptions that are renewed after a lost connection, commands with replies, events.
 import type { Access } from "./access";
 import { decodeFrames, type Frame } from "./frames";
 import type { Command, Reply, Result, ServerEvent, Subscription } from "./types";
@@ -23,7 +23,7 @@ const REFUSED = 1008;
 
 export class Link {
   private socket: WebSocket | null = null;
-  private readonly wanted = new Map<string, Subscription>();
+  private readonly subscriptions = new Map<string, Subscription>();
   private budgets: string | null = null;
   private readonly waiting = new Map<number, Waiting>();
   private next = 1;
@@ -49,17 +49,17 @@ export class Link {
     this.socket = socket;
   }
 
-  /** Ask for frames; an earlier subscription of the same id is replaced. */
+  /** Subscribe to frames; replaces an earlier subscription with the same id. */
   subscribe(subscription: Subscription): void {
-    this.wanted.set(subscription.id, subscription);
+    this.subscriptions.set(subscription.id, subscription);
     this.send({ subscribe: subscription });
   }
 
   unsubscribe(id: string): void {
-    if (this.wanted.delete(id)) this.send({ unsubscribe: id });
+    if (this.subscriptions.delete(id)) this.send({ unsubscribe: id });
   }
 
-  /** Ask for the budgets of a session, now and as they change, or, with null, for none. */
+  /** Subscribe to the budgets of a session; null ends the subscription. */
   subscribeBudgets(session: string | null): void {
     if (this.budgets !== null) this.send({ unsubscribe_budgets: this.budgets });
     this.budgets = session;
@@ -93,7 +93,7 @@ export class Link {
 
   private gotFrame(frame: Frame): void {
     const id = frame.header.subscription;
-    if (id === null || !this.wanted.has(id)) return; // one that has ended since
+    if (id === null || !this.subscriptions.has(id)) return; // the subscription has ended in the meantime
     this.listener.frame(frame);
   }
 
@@ -102,17 +102,17 @@ export class Link {
     this.listener.event(event);
   }
 
-  /** The server says hello once for each session: only the first one counts. */
+  /** The server sends a hello for each session: only the first one is handled. */
   private welcomed(): void {
     if (this.wait === 0) return;
     this.wait = 0;
     this.listener.connection("open", null);
-    for (const subscription of this.wanted.values()) this.send({ subscribe: subscription });
+    for (const subscription of this.subscriptions.values()) this.send({ subscribe: subscription });
     this.sendBudgets();
   }
 
   private gotReply(reply: Reply): void {
-    const message = reply.problem?.message ?? "the server refused, and did not say why";
+    const message = reply.problem?.message ?? "the server refused the request without a message";
     if (typeof reply.reply === "string") {
       this.listener.problem(message);
       return;
@@ -125,7 +125,7 @@ export class Link {
 
   private closed(socket: WebSocket, code: number): void {
     if (socket !== this.socket) return;
-    for (const each of this.waiting.values()) each.reject(new Error("the connection was lost before the reply came"));
+    for (const each of this.waiting.values()) each.reject(new Error("the connection was lost before the reply arrived"));
     this.waiting.clear();
     if (code === REFUSED) {
       this.listener.connection("refused", null);

@@ -1,4 +1,4 @@
-// The types of the protocol, made from those of the server (airshed.serve.types) by `make web`.
+// The types of the protocol, generated from those of the server (airshed.serve.types) by `make web`.
 import type * as made from "../../generated/openapi";
 
 export type {
@@ -8,7 +8,7 @@ export type {
 
 export type ServerEvent = made.Event;
 
-/** A document as a client may send it: what has a default may be left out. */
+/** A document sent by a client: keys with a default are optional. */
 export type Sent<T, Must extends keyof T> = Pick<T, Must> & Partial<T>;
 
 export type Subscription = Sent<made.Subscription, "id" | "variable">;

@@ -1,7 +1,8 @@
-// What people do to the model.
+// Actions of users on the model.
 import { signal } from "@preact/signals";
 import type { Command, Control, Result, SessionState } from "../protocol/types";
-import { askWhoControls, back, controls, http, infos, learn, link, notify, session, sessions } from "./store";
+import { learnControl, back, controls, http, infos, learn, link, notify, session, sessions } from "./store";
+import { clock } from "../maths/format";
 import { look, view } from "./view";
 import type { Value } from "./settings";
 import { watched } from "./view";
@@ -11,10 +12,10 @@ const UNDO = "before a change";
 export const undoable = signal<Record<string, string[]>>({});
 const MOST_UNDO = 8;
 
-/** Send a command; a refusal becomes a notice, and null. */
-export async function command(name: string, wanted: Command): Promise<Result | null> {
+/** Send a command; a refusal becomes a notice, and the result is null. */
+export async function command(name: string, request: Command): Promise<Result | null> {
   try {
-    return accept(name, await link.command(name, wanted));
+    return accept(name, await link.command(name, request));
   } catch (error) {
     refuse(name, error);
     return null;
@@ -23,19 +24,19 @@ export async function command(name: string, wanted: Command): Promise<Result | n
 
 function accept(name: string, result: Result): Result {
   sessions.value = { ...sessions.value, [name]: result.state };
-  if (!isMine(name)) void askWhoControls(name);
+  if (!isMine(name)) void learnControl(name);
   return result;
 }
 
 function refuse(name: string, error: unknown): void {
   notify("problem", error instanceof Error ? error.message : String(error));
-  void askWhoControls(name);
+  void learnControl(name);
 }
 
-/** Those that play together: both where two are compared. */
-async function all(wanted: Command): Promise<void> {
+/** Sessions that advance together: both where two are compared. */
+async function all(request: Command): Promise<void> {
   back.value = null;
-  await Promise.all(watched.value.map((name) => command(name, wanted)));
+  await Promise.all(watched.value.map((name) => command(name, request)));
 }
 
 export const isRunning = (): boolean => session.value?.status === "running";
@@ -49,23 +50,23 @@ export const step = (steps = 1): Promise<void> => all({ kind: "step", steps });
 export const restart = (): Promise<void> => all({ kind: "restart" });
 export const toggle = (): Promise<void> => (isRunning() ? pause() : play());
 
-/** Change the state, with a snapshot before so that it can be undone. */
-export async function change(wanted: Command, done: string): Promise<boolean> {
+/** Change the state after a snapshot, so that the change can be undone. */
+export async function change(request: Command, done: string): Promise<boolean> {
   const name = view.value.session;
   back.value = null;
   const stored = (await command(name, { kind: "snapshot", text: UNDO }))?.snapshot;
   if (!stored) return false;
   try {
-    accept(name, await link.command(name, wanted));
+    accept(name, await link.command(name, request));
   } catch (error) {
     refuse(name, error);
-    void command(name, { kind: "forget", snapshot: stored.snapshot }); // there is nothing to undo
+    void command(name, { kind: "forget", snapshot: stored.snapshot }); // nothing has changed
     return false;
   }
   const before = [...(undoable.value[name] ?? []), stored.snapshot];
   for (const old of before.splice(0, before.length - MOST_UNDO)) void command(name, { kind: "forget", snapshot: old });
   undoable.value = { ...undoable.value, [name]: before };
-  await learn(name); // controls that show the value before would send what is done already
+  await learn(name); // controls with the old value would send the change again
   notify("done", done);
   return true;
 }
@@ -76,11 +77,12 @@ export async function undo(): Promise<void> {
   const snapshot = before.at(-1);
   if (!snapshot) return notify("problem", "There is nothing to undo.");
   back.value = null;
-  if (!(await command(name, { kind: "restore", snapshot }))) return;
+  const restored = await command(name, { kind: "restore", snapshot });
+  if (!restored) return;
   undoable.value = { ...undoable.value, [name]: before.slice(0, -1) };
   void command(name, { kind: "forget", snapshot });
   await learn(name);
-  notify("done", "The run is back before the last change.");
+  notify("done", `Undone: the run is back at ${clock(restored.state.time)}, before the last change.`);
 }
 
 export async function restore(snapshot: string): Promise<void> {
@@ -88,32 +90,32 @@ export async function restore(snapshot: string): Promise<void> {
   if (await command(view.value.session, { kind: "restore", snapshot })) void learn(view.value.session);
 }
 
-/** Open a branch that goes on from now, and look at both. */
+/** Open a branch from the present state, and show both runs. */
 export async function branch(changes: Record<string, Value> = {}): Promise<SessionState | null> {
   const made = (await command(view.value.session, { kind: "branch", changes }))?.branch ?? null;
   if (!made) return null;
   sessions.value = { ...sessions.value, [made.session]: made };
   if (!infos.value[made.session]) await learn(made.session);
   look({ other: made.session, compare: "beside" });
-  notify("done", `Branch ${made.session} goes on from here.`);
+  notify("done", `Branch ${made.session} starts from here.`);
   return made;
 }
 
 export async function close(name: string): Promise<void> {
-  await asked(() => http.send("DELETE", `/sessions/${name}`));
+  await requested(() => http.send("DELETE", `/sessions/${name}`));
   if (view.value.other === name) look({ other: null });
 }
 
-/** Open a session of a case of the catalogue, or of the text of a case file, and look at it. */
-export async function openCase(wanted: { case: string } | { toml: string }): Promise<void> {
-  const made = await asked(() => http.send<SessionState>("POST", "/sessions", wanted));
+/** Open a session of a case of the catalogue or of a case file, and show it. */
+export async function openCase(request: { case: string } | { toml: string }): Promise<void> {
+  const made = await requested(() => http.send<SessionState>("POST", "/sessions", request));
   if (!made) return;
   sessions.value = { ...sessions.value, [made.session]: made };
   await learn(made.session);
   look({ session: made.session, other: null, camera: null, places: [], line: null, range: null });
 }
 
-/** Give up control with the page, so that others need not wait for its lease to end. */
+/** Give up control when the page closes, so that other clients need not wait for the end of the lease. */
 export function leave(): void {
   for (const name of Object.keys(sessions.value)) {
     if (isMine(name)) void http.send("DELETE", `/sessions/${name}/control`).catch(() => undefined);
@@ -122,19 +124,19 @@ export function leave(): void {
 
 export const isMine = (name: string): boolean => controls.value[name]?.yours ?? false;
 
-/** Ask for control, or give it up. */
+/** Request control, or give it up. */
 export async function lease(method: "POST" | "DELETE"): Promise<void> {
   const name = view.value.session;
-  const told = await asked(() => http.send<Control>(method, `/sessions/${name}/control`, method === "POST" ? { ask: true } : undefined));
-  if (!told) return;
-  controls.value = { ...controls.value, [name]: told };
-  if (method === "POST" && !told.yours) notify("done", `${told.controller ?? "The other one"} is asked to hand over.`);
+  const control = await requested(() => http.send<Control>(method, `/sessions/${name}/control`, method === "POST" ? { ask: true } : undefined));
+  if (!control) return;
+  controls.value = { ...controls.value, [name]: control };
+  if (method === "POST" && !control.yours) notify("done", `Control was requested from ${control.controller ?? "its holder"}.`);
 }
 
-/** Return the answer to a request, or null, telling what was refused. */
-export async function asked<T>(ask: () => Promise<T>): Promise<T | null> {
+/** Return the response to a request; after a refusal show its message and return null. */
+export async function requested<T>(send: () => Promise<T>): Promise<T | null> {
   try {
-    return await ask();
+    return await send();
   } catch (error) {
     notify("problem", error instanceof Error ? error.message : String(error));
     return null;

@@ -1,4 +1,4 @@
-// Keys, and what they do. The help is made from this list.
+// Keyboard shortcuts. The help is generated from this list.
 import { signal } from "@preact/signals";
 import { branch, play, pause, restart, step, toggle, undo } from "./actions";
 import { unitsOf } from "../maths/units";
@@ -21,7 +21,7 @@ const PANELS: Panel[] = ["view", "place", "steer", "runs", "budget", "about"];
 
 const after = <T,>(all: readonly T[], one: T): T => all[(all.indexOf(one) + 1) % all.length] as T;
 
-/** Look so many frames back or forward in the ring; past its end is the present. */
+/** Move by a number of frames in the stored past; after its end comes the present. */
 export function scroll(frames: number): void {
   const kept = past(view.value.session).frames;
   const now = back.value;
@@ -36,9 +36,9 @@ export function climb(levels: number): void {
 }
 
 export function nextUnit(): void {
-  const what = variable.value;
-  if (!what || !unit.value) return;
-  const ids = unitsOf(what, air.value !== null).map((each) => each.id);
+  const selected = variable.value;
+  if (!selected || !unit.value) return;
+  const ids = unitsOf(selected, air.value !== null).map((each) => each.id);
   look({ unit: after(ids, unit.value.id), range: null });
 }
 
@@ -51,34 +51,34 @@ export const BINDINGS: Binding[] = [
   { keys: ["."], group: "Time", text: "One step", run: () => void step() },
   { keys: ["e"], group: "Time", text: "Run to the end", run: () => void play() },
   { keys: ["p"], group: "Time", text: "Pause", run: () => void pause() },
-  { keys: ["j"], group: "Time", text: "Look one frame back", run: () => scroll(-1) },
-  { keys: ["k"], group: "Time", text: "Look one frame forward", run: () => scroll(1) },
+  { keys: ["j"], group: "Time", text: "Previous frame", run: () => scroll(-1) },
+  { keys: ["k"], group: "Time", text: "Next frame", run: () => scroll(1) },
   { keys: ["n"], group: "Time", text: "Return to the present", run: () => (back.value = null) },
-  { keys: ["]"], group: "Map", text: "A level up", run: () => climb(1) },
-  { keys: ["["], group: "Map", text: "A level down", run: () => climb(-1) },
+  { keys: ["]"], group: "Map", text: "One level up", run: () => climb(1) },
+  { keys: ["["], group: "Map", text: "One level down", run: () => climb(-1) },
   { keys: ["u"], group: "Map", text: "Next unit", run: nextUnit },
   { keys: ["l"], group: "Map", text: "Logarithmic scale", run: () => look({ log: !view.value.log, range: null }) },
   { keys: ["r"], group: "Map", text: "Lock the range of the scale", run: lockRange },
-  { keys: ["s"], group: "Map", text: "Smooth field, or cells", run: () => look({ smooth: !view.value.smooth }) },
+  { keys: ["s"], group: "Map", text: "Smooth field or cells", run: () => look({ smooth: !view.value.smooth }) },
   { keys: ["c"], group: "Map", text: "Contours", run: () => look({ contours: !view.value.contours }) },
   { keys: ["w"], group: "Map", text: "Wind: arrows, particles, none", run: () => look({ wind: after(WINDS, view.value.wind) }) },
   { keys: ["f"], group: "Map", text: "Whole map", run: () => look({ camera: null }) },
   { keys: ["z"], group: "Run", text: "Undo the last change", run: () => void undo() },
   { keys: ["b"], group: "Run", text: "Branch from here", run: () => void branch() },
-  { keys: ["d"], group: "Run", text: "Two runs beside each other, or their difference",
+  { keys: ["d"], group: "Run", text: "Two runs side by side, or their difference",
     run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
-  { keys: ["Home"], group: "Run", text: "Back to the start of the case", run: () => void restart() },
+  { keys: ["Home"], group: "Run", text: "Return to the start of the case", run: () => void restart() },
   { keys: ["1", "2", "3", "4", "5", "6"], group: "Page", text: "Panels, from left to right", run: () => undefined },
-  { keys: ["t"], group: "Page", text: "Light, dark, or as the system has it", run: () => look({ theme: after(THEMES, view.value.theme) }) },
-  { keys: ["?"], group: "Page", text: "This help", run: () => (helpOpen.value = !helpOpen.value) },
+  { keys: ["t"], group: "Page", text: "Light, dark or system theme", run: () => look({ theme: after(THEMES, view.value.theme) }) },
+  { keys: ["?"], group: "Page", text: "This list", run: () => (helpOpen.value = !helpOpen.value) },
 ];
 
 const TYPING = new Set(["INPUT", "SELECT", "TEXTAREA"]);
 const PRESSED = new Set(["BUTTON", "SUMMARY", "A"]);
-/** Inputs that nobody types into, and the keys that are theirs. */
+/** Inputs without text, and the keys that they use. */
 const MOVED: Record<string, string[]> = { range: ["Home"], checkbox: [" "] };
 
-/** Whether a key is for what has the focus, not for the page. */
+/** Return whether a key is for the focused element instead of the page. */
 function isTaken(target: HTMLElement, key: string): boolean {
   const own = target instanceof HTMLInputElement ? MOVED[target.type] : undefined;
   if (own) return own.includes(key);

@@ -1,4 +1,4 @@
-// The ring of past steps: the last frames of what is shown, so that one may scroll back.
+// Ring buffer of past frames of the displayed field, for scrolling back in time.
 import type { Frame } from "../protocol/frames";
 
 const MOST_FRAMES = 400;
@@ -15,7 +15,7 @@ export class Past {
     return this.kept.at(-1) ?? null;
   }
 
-  /** Keep a frame. One that is not later than others means that the run went back: those are its past no more. */
+  /** Store a frame. Frames that are not earlier are discarded: the run has returned to an earlier state. */
   add(frame: Frame): void {
     const { seconds, variable, level } = frame.header;
     if (this.last && (this.last.header.variable !== variable || this.last.header.level !== level)) this.kept = [];
@@ -25,7 +25,7 @@ export class Past {
     if (this.kept.length > room) this.kept.shift();
   }
 
-  /** Return the latest time [s] of which both have a frame, or null. */
+  /** Return the latest time [s] for which both have a frame, or null. */
   together(other: Past): number | null {
     const times = new Set(other.kept.map((frame) => frame.header.seconds));
     return this.kept.findLast((frame) => times.has(frame.header.seconds))?.header.seconds ?? null;

@@ -1,4 +1,4 @@
-// What is known of marked places and of the line: series in time, profiles, the curtain.
+// Data of marked places and of the line: time series, profiles, the cross-section.
 import { computed } from "@preact/signals";
 import type { Curve } from "../charts/Chart";
 import { HUES } from "../maths/hues";
@@ -11,7 +11,7 @@ import { unit } from "./scale";
 import { view } from "./view";
 import { watched } from "./view";
 
-/** Samples along the line of the curtain. */
+/** Samples along the line of the cross-section. */
 export const STEPS = 140;
 
 export interface Marked {
@@ -26,7 +26,7 @@ export const marked = computed<Marked[]>(() =>
   })),
 );
 
-/** The value of a frame at a cell in the unit of the scale; of units by air only for the time of the latest air. */
+/** Value of a frame at a cell in the unit of the scale; units that need air have values at the time of the latest air only. */
 function value(frame: Frame, map: Grid, cell: Cell, of: Unit, air: Float32Array | null): number {
   const at = cell.row * map.columns + cell.column;
   const own = frame.values[at] ?? NaN;
@@ -103,7 +103,7 @@ function layerEdges(levels: number): number[] {
 
 const EARTH = 6371; // km, mean radius
 
-/** Return the distance of two places along a great circle [km]. */
+/** Return the great-circle distance of two places [km]. */
 export function distance(a: Place, b: Place): number {
   const turn = Math.PI / 180;
   const half = (from: number, to: number) => Math.sin(((to - from) * turn) / 2) ** 2;
@@ -111,12 +111,12 @@ export function distance(a: Place, b: Place): number {
   return 2 * EARTH * Math.asin(Math.sqrt(Math.min(part, 1)));
 }
 
-/** Return the subscriptions that the panel of places needs. */
+/** Return the subscriptions of the panel of places. */
 export function subscriptions(): Subscription[] {
-  const what = variable.value;
+  const selected = variable.value;
   const map = grid.value;
-  if (view.value.panel !== "place" || !what || !map || !hasLevels.value) return [];
-  const of = { session: view.value.session, variable: what.name, hz: 5 };
+  if (view.value.panel !== "place" || !selected || !map || !hasLevels.value) return [];
+  const of = { session: view.value.session, variable: selected.name, hz: 5 };
   const found: Subscription[] = marked.value.flatMap(({ cell }, k) =>
     cell ? [{ ...of, id: `profile:${k}`, window: [cell.row, cell.row + 1, cell.column, cell.column + 1] }] : [],
   );

@@ -1,4 +1,4 @@
-// Values as they are shown: in a unit, over a range, in colours.
+// Displayed values: in a unit, over a range, in colours.
 import { computed } from "@preact/signals";
 import { SIGNED, tableOf } from "../maths/colours";
 import { automatic, extent, symmetric, type Range } from "../maths/range";
@@ -15,42 +15,42 @@ export interface Shown {
   values: Float32Array;
 }
 
-/** The largest value of each variable when it was first seen: its unit stays when values grow. */
+/** Largest first value of each variable: its unit stays the same when values grow. */
 const largest = new Map<string, number>();
 
 export const unit = computed<Unit | null>(() => {
-  const what = variable.value;
-  if (!what) return null;
+  const selected = variable.value;
+  if (!selected) return null;
   const header = shown(view.value.session)?.header;
-  if (header?.variable === what.name && !largest.get(what.name)) largest.set(what.name, header.range?.[1] ?? 0);
-  return unitFor(unitsOf(what, air.value !== null), view.value.unit, largest.get(what.name) ?? 0);
+  if (header?.variable === selected.name && !largest.get(selected.name)) largest.set(selected.name, header.range?.[1] ?? 0);
+  return unitFor(unitsOf(selected, air.value !== null), view.value.unit, largest.get(selected.name) ?? 0);
 });
 
 export const comparing = computed(() => view.value.compare === "difference" && watched.value.length > 1);
 
-/** The frame of a session: of two that are compared while they run, that of the latest time that both have. */
+/** The frame of a session; for two compared sessions that of the latest common time. */
 function frameOf(name: string): Frame | null {
   const [one = name, other = name] = watched.value;
   const time = comparing.value && back.value === null ? past(one).together(past(other)) : null;
   return time === null ? shown(name) : past(name).at(time);
 }
 
-/** The fields of the sessions that are watched, in the unit of the scale. */
+/** The fields of the displayed sessions, in the unit of the scale. */
 export const fields = computed<Shown[]>(() => {
-  const what = variable.value;
-  if (!what) return [];
+  const selected = variable.value;
+  if (!selected) return [];
   void arrived.value;
   const air = latest.value["air"]?.values ?? null;
   const found: Shown[] = [];
   for (const session of watched.value) {
     const frame = frameOf(session);
-    if (frame?.header.variable !== what.name) continue;
+    if (frame?.header.variable !== selected.name) continue;
     if (unit.value) found.push({ session, frame, values: convert(frame.values, unit.value, air) });
   }
   return found;
 });
 
-/** The second field less the first, where both are of the same time. */
+/** The second field minus the first, where both are of the same time. */
 export const difference = computed<Shown | null>(() => {
   const [one, other] = fields.value;
   if (!comparing.value || !one || !other) return null;
@@ -76,7 +76,7 @@ export const range = computed<Range>(() => {
   return former;
 });
 
-/** Whether a logarithmic scale has anything to show. */
+/** Whether a logarithmic scale has positive values to show. */
 export const positive = computed(() => {
   const [low, high] = extent(fields.value[0]?.values ?? new Float32Array()) ?? [0, 0];
   return high > 0 && low >= -1e-6 * high;

@@ -1,14 +1,14 @@
-// Settings that may change while the model runs, from the JSON Schema of its case, and its settable numbers.
+// Settings that can be changed during a run, from the JSON Schema of the case, and settable numbers of the model.
 import { computed, signal } from "@preact/signals";
 import type { Variable } from "../protocol/types";
 import { info } from "./store";
 
 export type Value = number | string | boolean;
 
-/** Whether the model takes the value itself, or is built once more under the changed case. */
+/** Effect of a change: the model sets the value, or is rebuilt with the changed case. */
 export type Effect = "in place" | "rebuild";
 
-/** One thing to set: a number, a switch, words to choose from, or a text with a unit. */
+/** A setting: a number, a switch, a choice of words, or a text with a unit. */
 export interface Knob {
   name: string;
   label: string;
@@ -22,7 +22,7 @@ export interface Knob {
   effect: Effect;
 }
 
-/** A table of them, by pollutant, sector, country or species: rows are added by their names. */
+/** A table of settings, by pollutant, sector, country or species: rows are added by their names. */
 export interface Table {
   name: string;
   group: string;
@@ -32,7 +32,7 @@ export interface Table {
   rows: Knob[];
 }
 
-/** What was entered and not yet sent, by name. */
+/** Values that were entered and not yet sent, by name. */
 export const pending = signal<Record<string, Value>>({});
 /** Rows that were added to tables, by the table's name. */
 export const added = signal<Record<string, string[]>>({});
@@ -42,13 +42,13 @@ export function enter(name: string, value: Value | null): void {
   pending.value = value === null ? others : { ...others, [name]: value };
 }
 
-/** What was sent is no longer pending, unless it was entered again since. */
+/** Remove sent values from the pending ones, unless they were changed in the meantime. */
 export function forget(sent: Record<string, Value>): void {
   pending.value = Object.fromEntries(Object.entries(pending.value).filter(([name, value]) => sent[name] !== value));
   added.value = Object.fromEntries(Object.entries(added.value).map(([table, rows]) => [table, rows.filter((row) => !(`${table}.${row}` in sent))]));
 }
 
-/** Part of the JSON Schema of a case, as `ModelInfo.settings` has it. */
+/** Part of the JSON Schema of a case, as in `ModelInfo.settings`. */
 export interface Schema {
   type?: string | string[];
   format?: string;
@@ -83,7 +83,7 @@ export const knobs = computed<Knob[]>(() => {
 
 export const groups = computed<string[]>(() => [...new Set([...tables.value, ...knobs.value].map((each) => each.group))]);
 
-/** Yield the settings that may change, of lists of tables those of each item. */
+/** Yield the settings that can be changed; for lists of tables, those of each item. */
 function* changeable(schema: Schema, value: unknown, path: string): Generator<Setting> {
   const within = (key: string) => (path ? `${path}.${key}` : key);
   if (schema.properties) {
@@ -95,7 +95,7 @@ function* changeable(schema: Schema, value: unknown, path: string): Generator<Se
 
 const isTable = ({ schema }: Setting): boolean => typeof schema.additionalProperties === "object" && controlOf(schema.additionalProperties) !== null;
 
-/** Return the control of a setting; null for files, texts and lists, which no page sets. */
+/** Return the control of a setting; null for files, texts and lists, which the page does not set. */
 function controlOf(schema: Schema): Knob["kind"] | null {
   const kinds = [schema, ...(schema.anyOf ?? [])];
   if (kinds.some((each) => each.type === "boolean")) return "switch";

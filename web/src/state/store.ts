@@ -1,4 +1,4 @@
-// What the page knows: signals that components read, written by the link alone.
+// State of the page: signals that components read and the link writes.
 import { computed, effect, signal } from "@preact/signals";
 import { gridOf, type Grid, type Place } from "../maths/grid";
 import { access } from "../protocol/access";
@@ -28,15 +28,15 @@ export const retryAt = signal<number | null>(null);
 export const sessions = signal<Record<string, SessionState>>({});
 export const infos = signal<Record<string, ModelInfo>>({});
 export const logs = signal<Record<string, LogEntry[]>>({});
-/** Who controls each session, as the server tells this page. */
+/** Control of each session, as seen by this page. */
 export const controls = signal<Record<string, Control>>({});
 export const notices = signal<Notice[]>([]);
 /** Coasts, borders and cities of each session's map; null where it has none. */
 const geographies = signal<Record<string, Geography | null>>({});
 export const cursor = signal<Place | null>(null);
-/** The time [s] that is looked back to; null for the present. */
+/** The displayed past time [s]; null for the present. */
 export const back = signal<number | null>(null);
-/** Counts frames that came, since the pasts themselves are no signals. */
+/** Counter of received frames, because the stored frames are no signals. */
 export const arrived = signal(0);
 /** The newest frame of every other subscription, by its id. */
 export const latest = signal<Record<string, Frame>>({});
@@ -55,12 +55,12 @@ export const level = computed<number>(() => {
   const levels = variable.value && variable.value.dims.length > 2 ? (variable.value.shape[0] ?? 1) : 1;
   return Math.min(view.value.level, levels - 1);
 });
-/** What a session sums up, while a panel wants it. */
+/** The summary of a session, while a panel shows it. */
 export const summary = signal<Summary | null>(null);
-/** The variable with the amount of air, by which mixing ratios become masses. */
+/** The variable with the amount of air, which converts mixing ratios to masses. */
 export const air = computed<string | null>(() => variables.value.find((each) => each.name === info.value?.air)?.name ?? null);
 
-/** Species of which so many kilograms can be released. */
+/** Species that can be released in kilograms. */
 export const releasable = computed<string[]>(() => variables.value.filter((each) => each.molar_mass !== null).map((each) => each.name));
 
 export function hasMap(each: Variable): boolean {
@@ -73,7 +73,7 @@ export function past(of: string): Past {
   return found;
 }
 
-/** Return the frame to show of a session: the present one, or the one of the time that is looked back to. */
+/** Return the displayed frame of a session: the present one, or the one of the selected past time. */
 export function shown(of: string): Frame | null {
   void arrived.value;
   return back.value === null ? past(of).last : past(of).at(back.value);
@@ -107,7 +107,7 @@ export const link = new Link(identity, {
   event,
 });
 
-/** Forget sessions that ended while there was no connection, of which no event came. */
+/** Remove sessions that ended without an event while there was no connection. */
 async function forgetEnded(): Promise<void> {
   const known = new Set(Object.keys(sessions.value));
   try {
@@ -118,38 +118,38 @@ async function forgetEnded(): Promise<void> {
   }
 }
 
-function event(told: ServerEvent): void {
-  const name = told.session;
-  if (told.event === "problem" && told.problem) notify("problem", told.problem.message);
+function event(message: ServerEvent): void {
+  const name = message.session;
+  if (message.event === "problem" && message.problem) notify("problem", message.problem.message);
   if (!name) return;
-  if (told.event === "closed") {
+  if (message.event === "closed") {
     const { [name]: _gone, ...others } = sessions.value;
     sessions.value = others;
     pasts.delete(name);
     return;
   }
-  if (told.event === "budget") {
-    summary.value = told.summary ?? null;
+  if (message.event === "budget") {
+    summary.value = message.summary ?? null;
     return;
   }
-  if (told.state) sessions.value = { ...sessions.value, [name]: told.state };
-  if (told.event === "log" && told.entry) logs.value = { ...logs.value, [name]: [...(logs.value[name] ?? []), told.entry] };
-  if (told.event === "opened" || (told.event === "hello" && !learning.has(name))) void learn(name);
-  if (told.event !== "state") void askWhoControls(name);
+  if (message.state) sessions.value = { ...sessions.value, [name]: message.state };
+  if (message.event === "log" && message.entry) logs.value = { ...logs.value, [name]: [...(logs.value[name] ?? []), message.entry] };
+  if (message.event === "opened" || (message.event === "hello" && !learning.has(name))) void learn(name);
+  if (message.event !== "state") void learnControl(name);
 }
 
-/** Ask who controls a session: whether that is this page, only the server knows. */
-export async function askWhoControls(name: string): Promise<void> {
+/** Request the state of control of a session, including whether this page has it. */
+export async function learnControl(name: string): Promise<void> {
   try {
     controls.value = { ...controls.value, [name]: await http.get<Control>(`/sessions/${name}/control`) };
   } catch {
-    // the session or the server is gone, which events tell
+    // the session or the server has ended, which events report
   }
 }
 
 const learning = new Set<string>();
 
-/** Ask what a session's model is. */
+/** Request the description of a session's model. */
 export async function learn(name: string): Promise<void> {
   learning.add(name);
   try {
@@ -169,11 +169,11 @@ export async function learn(name: string): Promise<void> {
   }
 }
 
-/** Ask for the field that is shown: it comes before the WebSocket, which says hello first, has sent it. */
+/** Request the displayed field by HTTP, which is faster than the first frame of the WebSocket. */
 async function firstFrame(name: string): Promise<void> {
-  const what = variable.value;
-  if (!what || name !== view.value.session) return;
-  const [frame] = await http.frames(`/sessions/${name}/data/${what.name}${what.dims.length > 2 ? `?level=${level.value}` : ""}`);
+  const selected = variable.value;
+  if (!selected || name !== view.value.session) return;
+  const [frame] = await http.frames(`/sessions/${name}/data/${selected.name}${selected.dims.length > 2 ? `?level=${level.value}` : ""}`);
   if (!frame || past(name).last) return;
   past(name).add(frame);
   arrived.value += 1;
@@ -188,11 +188,11 @@ async function world(name: string): Promise<Geography | null> {
     ]);
     return { coast, borders, cities };
   } catch {
-    return null; // a model without a map, or of a server that has no coasts
+    return null; // a model without a map, or a server without coasts
   }
 }
 
-/** Begin: connect, and ask at the same time; keep to a session that is there, and to a variable that it has. */
+/** Connect, and send the first requests in parallel; replace a missing session or variable of the view. */
 export function begin(): void {
   void learn(view.value.session);
   link.open();

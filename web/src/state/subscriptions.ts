@@ -1,4 +1,4 @@
-// Subscriptions: the frames that the present view needs, and no others.
+// Subscriptions of the frames that the present view needs.
 import { computed, effect } from "@preact/signals";
 import type { Subscription } from "../protocol/types";
 import { subscriptions } from "./places";
@@ -8,12 +8,12 @@ import { view } from "./view";
 import { watched } from "./view";
 import { winds } from "./wind";
 
-const wanted = computed<Subscription[]>(() => {
-  const what = variable.value;
-  if (!info.value || !what) return [];
+const needed = computed<Subscription[]>(() => {
+  const selected = variable.value;
+  if (!info.value || !selected) return [];
   const { session } = view.value;
-  const height = what.dims.length > 2 ? { level: level.value } : {};
-  const maps: Subscription[] = watched.value.map((name) => ({ id: `map:${name}`, session: name, variable: what.name, ...height }));
+  const height = selected.dims.length > 2 ? { level: level.value } : {};
+  const maps: Subscription[] = watched.value.map((name) => ({ id: `map:${name}`, session: name, variable: selected.name, ...height }));
   const others = subscriptions();
   const amount = unit.value?.byAir ? air.value : null;
   const ofAir: Subscription[] = amount ? [{ id: "air", session, variable: amount, ...height }, ...others.map((each) => ({ ...each, id: `air:${each.id}`, variable: amount }))] : [];
@@ -30,11 +30,11 @@ function ofWind(): Subscription[] {
   });
 }
 
-/** Keep the server's list of what is wanted the same as ours. */
+/** Update the subscriptions on the server to those of the view. */
 export function watch(): void {
   let present = new Map<string, string>();
   effect(() => {
-    const next = new Map(wanted.value.map((each) => [each.id, JSON.stringify(each)]));
+    const next = new Map(needed.value.map((each) => [each.id, JSON.stringify(each)]));
     for (const id of present.keys()) if (!next.has(id)) link.unsubscribe(id);
     for (const [id, text] of next) if (present.get(id) !== text) link.subscribe(JSON.parse(text) as Subscription);
     present = next;

@@ -1,4 +1,4 @@
-// Light or dark: as chosen, or as the system has it.
+// Light or dark theme: as selected, or that of the system.
 import { computed, signal } from "@preact/signals";
 import { view } from "./view";
 

@@ -1,4 +1,4 @@
-// What a click on the map means.
+// Tools: the meaning of a click on the map.
 import { signal } from "@preact/signals";
 import type { Place } from "../maths/grid";
 import { look, view } from "./view";
@@ -6,9 +6,9 @@ import { look, view } from "./view";
 export type Tool = "place" | "line" | "release" | "paint";
 
 export const tool = signal<Tool>("place");
-/** Corners of what is being drawn. */
+/** Corners of the shape in progress. */
 export const drawn = signal<Place[]>([]);
-/** Where the next release is to be. */
+/** Location of the next release. */
 export const releaseAt = signal<Place | null>(null);
 
 const MOST_PLACES = 6;

@@ -1,4 +1,4 @@
-// What is looked at, as one versioned document. It stands in the address, so that a link shows the same.
+// The view as a versioned document. It is part of the address, so that a link shows the same view.
 import { computed, signal } from "@preact/signals";
 import type { Place } from "../maths/grid";
 
@@ -17,17 +17,17 @@ export interface View {
   unit: string | null;
   colours: string | null;
   log: boolean;
-  /** A range that stays, in the unit of the scale; null for one that follows the values. */
+  /** A fixed range in the unit of the scale; null for one that follows the values. */
   range: [low: number, high: number] | null;
   smooth: boolean;
   contours: boolean;
   lines: boolean;
   cities: boolean;
   wind: Wind;
-  /** Part of the globe: lon and lat of the centre, pixels for a degree; null for the whole map. */
+  /** Part of the globe: lon and lat of the centre, pixels per degree; null for the whole map. */
   camera: [lon: number, lat: number, scale: number] | null;
   places: Place[];
-  /** Ends of the line along which the curtain hangs. */
+  /** Ends of the line of the cross-section. */
   line: [Place, Place] | null;
   other: string | null;
   compare: Compare;
@@ -48,13 +48,13 @@ export function look(change: Partial<View>): void {
   view.value = { ...view.value, ...change };
 }
 
-/** Return a view as text for an address: only what differs from the usual. */
+/** Return a view as text for an address: only values that differ from the defaults. */
 export function written(of: View): string {
   const changed = Object.entries(of).filter(([key, value]) => differs(value, DEFAULT[key as keyof View]));
   return `#view=${encodeURIComponent(JSON.stringify({ version: VERSION, ...Object.fromEntries(changed) }))}`;
 }
 
-/** Return the view of an address, or null where it has none, or one of another version. */
+/** Return the view of an address, or null without one or for another version. */
 export function read(hash: string): View | null {
   const text = /[#&]view=([^&]+)/.exec(hash)?.[1];
   if (!text) return null;
@@ -77,7 +77,7 @@ const place: Check = numbers(2);
 const places = (least: number, most: number): Check => (value) =>
   Array.isArray(value) && value.length >= least && value.length <= most && value.every(place);
 
-/** What each part of a view can be. */
+/** Valid values of each part of a view. */
 const FORM: Record<keyof View, Check> = {
   version: number, session: text, variable: text, level: number, unit: orNull(text), colours: orNull(text), log: flag,
   range: orNull(numbers(2)), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
@@ -86,7 +86,7 @@ const FORM: Record<keyof View, Check> = {
   panel: among("view", "place", "steer", "runs", "budget", "about"), theme: among("auto", "light", "dark"),
 };
 
-/** Keep of a document from outside what has the form of a view. */
+/** Return the parts of an external document that have the form of a view. */
 function sound(found: Partial<View>): Partial<View> {
   const kept = Object.entries(found).filter(([key, value]) => Object.hasOwn(FORM, key) && FORM[key as keyof View](value));
   return Object.fromEntries(kept);

@@ -1,4 +1,4 @@
-// The two fields that are the wind, where a model has them.
+// The two wind fields of a model, if it has them.
 import { computed } from "@preact/signals";
 import type { Variable } from "../protocol/types";
 import { variables } from "./store";

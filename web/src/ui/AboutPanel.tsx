@@ -1,4 +1,4 @@
-// What the model is, where its time goes, what it tells, and who controls it.
+// Description of the model, timing of its parts, notices, and the author's name.
 import { useEffect } from "preact/hooks";
 import { number, span } from "../maths/format";
 import { renameAuthor } from "../protocol/access";
@@ -16,7 +16,7 @@ export function AboutPanel() {
     const timer = running ? setInterval(again, 2000) : undefined;
     return () => clearInterval(timer);
   }, [running, version, view.value.session]);
-  if (!about) return <p class="empty">Nothing is known of the model yet.</p>;
+  if (!about) return <p class="empty">Waiting for the description of the model …</p>;
   const { state } = about;
   const whole = about.timing.reduce((sum, each) => sum + each.seconds, 0);
   const cost = costOf(about);
@@ -38,9 +38,9 @@ export function AboutPanel() {
       </section>
       {whole > 0 && (
         <section>
-          <h2>Where the time goes</h2>
+          <h2>Time by part</h2>
           <table class="timing">
-            <thead><tr><th scope="col">part</th><th scope="col">so far</th><th scope="col">share</th><th scope="col">a step</th></tr></thead>
+            <thead><tr><th scope="col">part</th><th scope="col">total</th><th scope="col">share</th><th scope="col">per step</th></tr></thead>
             <tbody>
               {about.timing.map(({ part, seconds }) => (
                 <tr key={part}>
@@ -50,7 +50,7 @@ export function AboutPanel() {
               ))}
             </tbody>
           </table>
-          {!cost.size && <p class="empty">What a step costs is seen when steps are made.</p>}
+          {!cost.size && <p class="empty">The cost of a step is shown after the next steps.</p>}
         </section>
       )}
       {about.notices.length > 0 && <section><h2>Notices</h2>{about.notices.map((each) => <p key={each}>{each}</p>)}</section>}
@@ -69,7 +69,7 @@ export function AboutPanel() {
 let before: ModelInfo | null = null;
 let costs = new Map<string, number>();
 
-/** Return what each part of the latest steps took, for a step [s]; nothing before steps were made. */
+/** Return the mean time of each part in the latest steps [s]; empty before the first steps. */
 function costOf(about: ModelInfo): Map<string, number> {
   const from = before?.state.session === about.state.session ? before : null;
   const steps = from ? about.state.step - from.state.step : 0;
@@ -84,7 +84,7 @@ function costOf(about: ModelInfo): Map<string, number> {
 function rename(name: string): void {
   if (!name) return;
   renameAuthor(name);
-  location.reload(); // the server knows a connection by the name that it began with
+  location.reload(); // the server stores the name of a connection at its start
 }
 
 function Row({ name, value }: { name: string; value: string }) {

@@ -1,4 +1,4 @@
-// The page: title, maps, time, panels; and what it says where there is nothing to show.
+// The page: title, maps, time controls, panels, and messages where there is nothing to show.
 import { useEffect, useRef } from "preact/hooks";
 import { MapView, Readout } from "../map/MapView";
 import { helpOpen } from "../state/bindings";

@@ -1,4 +1,4 @@
-// What came, what went and what stays: the tables that the model sums up, as at the end of a run.
+// Budgets and other tables that the model computes, as at the end of a run.
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { number } from "../maths/format";
@@ -6,18 +6,18 @@ import type { Summary, SummaryTable } from "../protocol/types";
 import { link, summary, variable } from "../state/store";
 import { view } from "../state/view";
 
-/** Rows from which on a table is searched rather than read. */
+/** Number of rows above which a table gets a search field. */
 const LONG = 12;
 
 export function BudgetPanel() {
   const found = useSummary();
-  if (!found.value) return <p class="empty" role="status">The model sums up what came and what went …</p>;
+  if (!found.value) return <p class="empty" role="status">Computing the budget …</p>;
   return (
     <>
       <Chosen tables={found.value.tables} />
       {found.value.tables.map((each) => <Table key={each.title} of={each} />)}
       <section>
-        <h2>In all</h2>
+        <h2>Totals</h2>
         <dl class="facts">
           {Object.entries(found.value.facts).map(([name, fact]) => <div key={name}><dt>{name}</dt><dd>{text(fact)}</dd></div>)}
         </dl>
@@ -26,7 +26,7 @@ export function BudgetPanel() {
   );
 }
 
-/** Have the budgets of the session that is shown as long as the panel is. */
+/** Subscribe to the budgets of the selected session while the panel is open. */
 function useSummary(): ReadonlySignal<Summary | null> {
   const name = view.value.session;
   useEffect(() => {
@@ -36,7 +36,7 @@ function useSummary(): ReadonlySignal<Summary | null> {
   return useComputed(() => (summary.value?.state.session === view.value.session ? summary.value : null));
 }
 
-/** What the tables say of the field that is shown, from top to bottom. */
+/** Rows of the tables for the selected field, from top to bottom. */
 function Chosen({ tables }: { tables: SummaryTable[] }) {
   const name = variable.value?.name;
   const found = tables.flatMap((of) => {

@@ -4,7 +4,7 @@ import { BINDINGS, helpOpen } from "../state/bindings";
 
 const NAMES: Record<string, string> = { " ": "Space" };
 
-/** What keys do, out of the bindings themselves. */
+/** List of keyboard shortcuts, generated from the bindings. */
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
@@ -12,7 +12,7 @@ export function Help() {
   return (
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={() => (helpOpen.value = false)}
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
-      <h2 id="help-title">Keys</h2>
+      <h2 id="help-title">Keyboard shortcuts</h2>
       <div class="groups">
         {groups.map((group) => (
           <section key={group}>

@@ -1,4 +1,4 @@
-// The colour scale: its range, its ticks, and what is done to it.
+// The colour scale: its range, its ticks and its controls.
 import { useSignal } from "@preact/signals";
 import { gradient } from "../maths/colours";
 import { number } from "../maths/format";
@@ -9,21 +9,21 @@ import { variable } from "../state/store";
 import { look, view } from "../state/view";
 import { Icon } from "./icons";
 
-/** Letters from which on a name is a bundle of words, which the text says better. */
+/** Names longer than this are replaced by their description. */
 const LONG = 12;
 
 export function Legend() {
   const open = useSignal(false);
-  const what = variable.value;
-  if (!what || !unit.value) return null;
+  const selected = variable.value;
+  if (!selected || !unit.value) return null;
   const { low, high } = range.value;
   const locked = view.value.range !== null;
-  const name = what.name.length > LONG && what.text ? what.text : what.name;
+  const name = selected.name.length > LONG && selected.text ? selected.text : selected.name;
   const title = comparing.value ? `Difference of ${name}` : name;
   return (
     <section class="legend" aria-label="Colour scale" data-low={low} data-high={high} data-log={range.value.log} data-colours={colours.value}>
       <div class="row">
-        <strong title={what.text}>{title}</strong>
+        <strong title={selected.text}>{title}</strong>
         <button type="button" class="quiet" onClick={nextUnit} title="Next unit (u)" aria-label={`Unit ${unit.value.label}; next unit`}>
           {unit.value.label || "1"}
         </button>

@@ -9,9 +9,9 @@ export function Overlay() {
   if (session.value?.status === "failed") {
     return (
       <div class="overlay problem" role="alert">
-        <h2>The run has stopped with an error</h2>
+        <h2>The run stopped with an error</h2>
         <p>{session.value.error}</p>
-        <p>Undo the last change, restore a snapshot, or go back to the start of the case.</p>
+        <p>Undo the last change, restore a snapshot, or return to the start of the case.</p>
       </div>
     );
   }
@@ -21,7 +21,7 @@ export function Overlay() {
     <div class="overlay" role="status">
       <div class="spinner" aria-hidden="true" />
       <h2>{connection.value === "connecting" ? "Connecting …" : "The model is being set up …"}</h2>
-      {none && <p>Kernels are compiled at first use, which may take a minute. The map comes by itself.</p>}
+      {none && <p>Kernels are compiled at first use, which may take a minute. The map then appears automatically.</p>}
     </div>
   );
 }
@@ -35,9 +35,9 @@ function Lost() {
   const left = Math.max(Math.ceil(((retryAt.value ?? now.value) - now.value) / 1000), 0);
   return (
     <div class="overlay small" role="alert">
-      <h2>The connection is lost</h2>
-      <p>What you see is the last that came. Trying again {left ? `in ${left} s` : "now"}.</p>
-      <button type="button" onClick={() => link.open()}>Try now</button>
+      <h2>Connection lost</h2>
+      <p>The page shows the last data received. Reconnecting {left ? `in ${left} s` : "now"}.</p>
+      <button type="button" onClick={() => link.open()}>Reconnect now</button>
     </div>
   );
 }
@@ -45,8 +45,8 @@ function Lost() {
 function Refused() {
   return (
     <div class="overlay" role="alert">
-      <h2>{identity.token ? "The server knows this page no more" : "The address lacks its token"}</h2>
-      <p>Each start of the server makes a new token. Open the address that it printed as its first line; it ends in <code>#token=…</code></p>
+      <h2>{identity.token ? "The server was restarted; this link is no longer valid" : "This link has no access token"}</h2>
+      <p>Ask the owner of the server for a link that ends in <code>#token=…</code>. The server prints it when it starts; the token changes at each start.</p>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// Painting into a field: a polygon on the map, and what happens to each cell in it.
+// Painting into a field: a polygon on the map, and the operation on its cells.
 import { useSignal } from "@preact/signals";
 import { change } from "../state/actions";
 import { unit } from "../state/scale";
@@ -12,31 +12,31 @@ type Operation = keyof typeof OPERATIONS;
 export function Paint() {
   const operation = useSignal<Operation>("multiply");
   const value = useSignal(2);
-  const what = variable.value;
+  const selected = variable.value;
   const drawing = tool.value === "paint";
-  if (!what) return null;
-  if (!what.paintable) return <p class="empty">{what.name} cannot be painted. {paintable()} can: choose it to be shown.</p>;
+  if (!selected) return null;
+  if (!selected.paintable) return <p class="empty">{selected.name} cannot be painted. Select one of the fields that can: {paintable()}.</p>;
   const scale = unit.value && !unit.value.byAir ? unit.value : null;
-  const inUnit = operation.value === "multiply" ? "" : ` [${scale?.label ?? what.unit}]`;
+  const inUnit = operation.value === "multiply" ? "" : ` [${scale?.label ?? selected.unit}]`;
   const paint = async (event: Event) => {
     event.preventDefault();
     const done = await change(
       {
-        kind: "paint", variable: what.name, operation: operation.value, value: inOwnUnit(value.value, operation.value, scale),
-        polygon: drawn.value.map(([lon, lat]): [number, number] => [lon, lat]), level: what.dims.length > 2 ? level.value : 0,
+        kind: "paint", variable: selected.name, operation: operation.value, value: inOwnUnit(value.value, operation.value, scale),
+        polygon: drawn.value.map(([lon, lat]): [number, number] => [lon, lat]), level: selected.dims.length > 2 ? level.value : 0,
       },
-      `${what.name} is painted.`,
+      `${selected.name} was painted.`,
     );
     if (done) choose("place");
   };
   return (
     <details class="paint" open={drawing}>
-      <summary>Paint {what.name}</summary>
+      <summary>Paint {selected.name}</summary>
       <form onSubmit={(event) => void paint(event)}>
         <fieldset>
           <legend class="hidden">Paint</legend>
           <button type="button" aria-pressed={drawing} onClick={() => choose(drawing ? "place" : "paint")}>
-            {drawing ? `Click the corners on the map (${drawn.value.length} so far); start anew` : "Draw an area on the map"}
+            {drawing ? `Click the corners on the map (${drawn.value.length} so far), or click here to restart` : "Draw an area on the map"}
           </button>
           <div class="pair">
             <label class="field">Each cell
@@ -58,7 +58,7 @@ function paintable(): string {
   return variables.value.filter((each) => each.paintable).slice(0, 4).map((each) => each.name).join(", ");
 }
 
-/** Return a value in the variable's own unit, as the server wants it. */
+/** Return a value in the variable's own unit, as the server requires. */
 function inOwnUnit(value: number, operation: Operation, scale: { factor: number; offset: number } | null): number {
   if (operation === "multiply" || !scale) return value;
   return (value - (operation === "set" ? scale.offset : 0)) / scale.factor;

@@ -1,4 +1,4 @@
-// What happens at marked places: in time, with height; and a curtain along a line.
+// Marked places: time series, profiles, and the cross-section along a line.
 import { useEffect, useRef } from "preact/hooks";
 import { bounds, Chart } from "../charts/Chart";
 import { COUNT, table } from "../maths/colours";
@@ -30,14 +30,14 @@ function Places() {
   return (
     <section aria-label="Marked places">
       <h2>Places</h2>
-      {!marked.value.length && <p class="empty">Click on the map to follow the value at a place; on the keyboard, move there with the arrows and press Enter.</p>}
+      {!marked.value.length && <p class="empty">Click the map to mark a place and to see its time series. With the keyboard, move the cursor with the arrow keys and press Enter.</p>}
       {marked.value.map(({ place, cell, colour }, k) => (
         <div class="key" key={`${place}`}>
           <i style={{ background: colour }} aria-hidden="true" />
           <b>{k + 1}</b>
           <span>{placeText(place)}</span>
           <b>{map && cell && of ? `${number(valueAt(of.values, map, cell), 4)} ${unit.value?.label ?? ""}` : "–"}</b>
-          <button type="button" class="quiet" aria-label={`Forget place ${k + 1}`} onClick={() => drop(k)}><Icon name="close" /></button>
+          <button type="button" class="quiet" aria-label={`Remove place ${k + 1}`} onClick={() => drop(k)}><Icon name="close" /></button>
         </div>
       ))}
     </section>
@@ -49,8 +49,8 @@ function Series() {
   const [from = 0, to = 1] = extentOf(series.value.flatMap((curve) => curve.points.map((point) => point[0])));
   return (
     <section>
-      <h3>In time</h3>
-      <Chart label={`${variable.value?.name} at the marked places, in time`} x={{ domain: [from, to], kind: "time" }}
+      <h3>Time series</h3>
+      <Chart label={`${variable.value?.name} at the marked places, time series`} x={{ domain: [from, to], kind: "time" }}
         y={{ domain: bounds(series.value, 1), label: unit.value?.label ?? "" }} curves={series.value} mark={frame ? Date.parse(frame.header.time) : null} />
     </section>
   );
@@ -64,8 +64,8 @@ function Profiles() {
   const top = Math.max(...profiles.value.flatMap((curve) => curve.points.map((point) => point[1])), 100);
   return (
     <section>
-      <h3>With height</h3>
-      <Chart label={`${variable.value?.name} at the marked places, with height`} height={210} curves={profiles.value}
+      <h3>Profile</h3>
+      <Chart label={`${variable.value?.name} at the marked places, vertical profiles`} height={210} curves={profiles.value}
         x={{ domain: bounds(profiles.value, 0), label: unit.value?.label ?? "" }} y={{ domain: [0, top], label: "m" }} />
     </section>
   );
@@ -73,18 +73,18 @@ function Profiles() {
 
 function CurtainSection() {
   const drawing = tool.value === "line";
-  const asked = drawing ? (drawn.value.length ? "Click where the line ends." : "Click where the line begins.") : null;
+  const prompt = drawing ? (drawn.value.length ? "Click the end of the line." : "Click the start of the line.") : null;
   return (
     <section>
-      <h2>Curtain</h2>
+      <h2>Cross-section</h2>
       <div class="actions">
         <button type="button" aria-pressed={drawing} onClick={() => choose(drawing ? "place" : "line")}>
           {drawing ? "Cancel" : view.value.line ? "Draw another line" : "Draw a line"}
         </button>
         {view.value.line && !drawing && <button type="button" class="quiet" onClick={() => look({ line: null })}>Remove</button>}
       </div>
-      {asked && <p role="status">{asked}</p>}
-      {!asked && !view.value.line && <p class="empty">A line on the map shows the field from the ground up along it.</p>}
+      {prompt && <p role="status">{prompt}</p>}
+      {!prompt && !view.value.line && <p class="empty">Draw a line on the map to see a vertical cross-section along it.</p>}
       {curtain.value && <Picture of={curtain.value} />}
     </section>
   );
@@ -102,7 +102,7 @@ function Picture({ of }: { of: Curtain }) {
     <figure style={{ margin: 0 }}>
       <canvas ref={canvas} width={WIDTH * 2} height={HEIGHT * 2} style={{ width: "100%", borderRadius: "6px", display: "block" }} role="img"
         aria-label={`${variable.value?.name} along the line, from the ground to ${number(top)} m`} />
-      <figcaption class="empty">{number(of.length)} km from left to right, up to {number(top)} m, heights by their square root; colours
+      <figcaption class="empty">{number(of.length)} km from left to right, 0 to {number(top)} m above ground (square-root scale); colours
         from {number(scale.low)} to {number(scale.high)} {unit.value?.label}</figcaption>
     </figure>
   );

@@ -1,4 +1,4 @@
-// Time: play, pause, step, run until, speed, and the ring of past steps.
+// Time controls: play, pause, step, run until, speed, and the slider of past steps.
 import { useSignal } from "@preact/signals";
 import { clock, day, span } from "../maths/format";
 import { pause, play, restart, step } from "../state/actions";
@@ -16,7 +16,7 @@ export function PlayBar() {
   return (
     <footer class="playbar" aria-label="Time">
       <div class="buttons">
-        <button type="button" onClick={() => void restart()} disabled={!state} title="Back to the start (Home)" aria-label="Back to the start of the case">
+        <button type="button" onClick={() => void restart()} disabled={!state} title="Return to the start (Home)" aria-label="Return to the start of the case">
           <Icon name="restart" />
         </button>
         <button type="button" class="main" onClick={() => void (running ? pause() : play())} disabled={!state || ended}
@@ -32,7 +32,7 @@ export function PlayBar() {
         <span class="hidden">Speed</span>
         <select value={view.value.speed ?? ""} onChange={(event) => setSpeed(event.currentTarget.value, running)}>
           <option value="">full speed</option>
-          {SPEEDS.map((each) => <option key={each} value={each}>{each} steps/s</option>)}
+          {SPEEDS.map((each) => <option key={each} value={each}>{each} {each === 1 ? "step" : "steps"}/s</option>)}
         </select>
       </label>
       <Ring />
@@ -54,15 +54,15 @@ function Clock({ state }: { state: SessionState }) {
     <div class="clock" data-step={state.step} data-status={state.status} data-seconds={state.seconds}>
       <time dateTime={time}><b>{clock(time)}</b> {day(time)} <small>UTC</small></time>
       <small>
-        {back.value !== null ? <mark>looking back</mark> : `step ${state.step}`}
-        {seconds < 0 && <span title="Before the start of the case, so that the air is mixed by then"> · spin-up</span>}
-        {rate ? ` · ${rate >= 10 ? Math.round(rate) : rate.toPrecision(2)} steps/s` : ""} · {state.status}
+        {back.value !== null ? <mark>past step</mark> : `step ${state.step}`}
+        {seconds < 0 && <span title="Spin-up: time before the start of the case, in which the air adjusts to the emissions"> · spin-up</span>}
+        {rate ? ` · ${rate >= 10 ? Math.round(rate) : Number(rate.toPrecision(2))} ${rate === 1 ? "step" : "steps"}/s` : ""} · {state.status}
       </small>
     </div>
   );
 }
 
-/** Lengths of time that are worth running for, by the length of the case. */
+/** Return suitable lengths of time to run for, by the length of the case. */
 function lengths(state: SessionState): number[] {
   const whole = state.end - state.begin;
   const all = [600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400];
@@ -92,8 +92,8 @@ function Until({ state }: { state: SessionState }) {
         </select>
       </label>
       <label>
-        <span class="hidden">Run until, after the start of the case</span>
-        <input class="time" disabled={state.status === "ended"} placeholder={`until ${example}`} title={`A time after ${clock(zero)} ${day(zero)} UTC, such as ${example}; Enter runs`} value={text.value}
+        <span class="hidden">Run until this time after the start of the case</span>
+        <input class="time" disabled={state.status === "ended"} placeholder={`until ${example}`} title={`Time after ${clock(zero)} ${day(zero)} UTC, such as ${example}; press Enter to run`} value={text.value}
           onInput={(event) => (text.value = event.currentTarget.value)} />
       </label>
     </form>
@@ -102,17 +102,17 @@ function Until({ state }: { state: SessionState }) {
 
 function Ring() {
   void arrived.value;
-  const kept = past(view.value.session).frames;
-  const at = back.value === null ? kept.length - 1 : kept.findLastIndex((each) => each.header.seconds <= (back.value ?? 0));
+  const frames = past(view.value.session).frames;
+  const at = back.value === null ? frames.length - 1 : frames.findLastIndex((each) => each.header.seconds <= (back.value ?? 0));
   const state = session.value;
   const done = state ? (100 * (state.seconds - state.begin)) / (state.end - state.begin) : 0;
-  const move = (to: number) => (back.value = to >= kept.length - 1 ? null : (kept[to]?.header.seconds ?? null));
+  const move = (to: number) => (back.value = to >= frames.length - 1 ? null : (frames[to]?.header.seconds ?? null));
   return (
     <div class="ring">
-      <input type="range" min={0} max={Math.max(kept.length - 1, 1)} value={Math.max(at, 0)} disabled={kept.length < 2} aria-label="Past steps"
-        aria-valuetext={kept[at] ? `${clock(kept[at].header.time)} ${day(kept[at].header.time)}` : "none yet"}
+      <input type="range" min={0} max={Math.max(frames.length - 1, 1)} value={Math.max(at, 0)} disabled={frames.length < 2} aria-label="Past steps"
+        aria-valuetext={frames[at] ? `${clock(frames[at].header.time)} ${day(frames[at].header.time)}` : "none yet"}
         onInput={(event) => move(event.currentTarget.valueAsNumber)} />
-      <div class="progress" role="progressbar" aria-label="Part of the case that is done" aria-valuenow={Math.round(done)}
+      <div class="progress" role="progressbar" aria-label="Completed part of the case" aria-valuenow={Math.round(done)}
         aria-valuemin={0} aria-valuemax={100} title={`${done.toFixed(0)} % of the case`}>
         <span style={{ width: `${done}%` }} />
       </div>

@@ -1,4 +1,4 @@
-// An accidental release: what, where, how much, how long.
+// An accidental release: species, location, rate and duration.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { change } from "../state/actions";
@@ -8,7 +8,7 @@ import { choose, releaseAt, tool } from "../state/tools";
 
 export function Release() {
   const species = releasable.value;
-  const what = useSignal(species.includes("SO2") ? "SO2" : (species[0] ?? ""));
+  const selected = useSignal(species.includes("SO2") ? "SO2" : (species[0] ?? ""));
   const rate = useSignal(10);
   const height = useSignal(10);
   const hours = useSignal(1);
@@ -20,8 +20,8 @@ export function Release() {
     const [lon, lat] = at;
     const duration = hours.value * 3600;
     const done = await change(
-      { kind: "release", species: what.value, lon, lat, height: height.value, rate: rate.value, duration },
-      `${what.value} is released for ${span(duration)}.`,
+      { kind: "release", species: selected.value, lon, lat, height: height.value, rate: rate.value, duration },
+      `Release of ${selected.value} started, for ${span(duration)}.`,
     );
     if (done) choose("place");
   };
@@ -32,12 +32,12 @@ export function Release() {
         <fieldset>
           <legend class="hidden">Release</legend>
           <label class="field">Species
-            <select value={what.value} onChange={(event) => (what.value = event.currentTarget.value)}>
+            <select value={selected.value} onChange={(event) => (selected.value = event.currentTarget.value)}>
               {species.map((each) => <option key={each}>{each}</option>)}
             </select>
           </label>
           <button type="button" aria-pressed={picking} onClick={() => choose(picking ? "place" : "release")}>
-            {picking ? "Click on the map …" : at ? "Another place" : "Choose the place on the map"}
+            {picking ? "Click the map …" : at ? "Choose another place" : "Choose the place on the map"}
           </button>
           <div class="pair">
             <Number label="Longitude" value={at?.[0] ?? null} set={(lon) => (releaseAt.value = [lon, at?.[1] ?? 0])} />
@@ -53,7 +53,7 @@ export function Release() {
   );
 }
 
-/** A number to type. Its text is left as it is while it means the value: else the point of "48." would go as it is typed. */
+/** A number field. Its text stays while it parses to the value: otherwise the point of "48." would vanish during typing. */
 export function Number({ label, value, set }: { label: string; value: number | null; set(value: number): void }) {
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-// Runs beside each other: branches, snapshots, the log, and the catalogue of cases.
+// Runs side by side: branches, snapshots, the log, and the catalogue of cases.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { bytes, clock, day } from "../maths/format";
@@ -85,15 +85,15 @@ function Log() {
   const replayed = session.value?.replayed;
   const replay = async () => {
     const result = (await command(view.value.session, { kind: "replay" }))?.replay;
-    if (result) notify(result.equal ? "done" : "problem", result.equal ? "The replay has the same bits." : `The replay differs in ${result.differs.join(", ")}.`);
+    if (result) notify(result.equal ? "done" : "problem", result.equal ? "The replay is bitwise identical." : `The replay differs in ${result.differs.join(", ")}.`);
   };
   return (
     <section>
       <h2>Log</h2>
-      {!entries.length && <p class="empty">Nothing was changed yet.</p>}
+      {!entries.length && <p class="empty">No changes yet.</p>}
       {entries.length > 0 && (
         <table>
-          <thead><tr><th>step</th><th>what</th><th>who</th></tr></thead>
+          <thead><tr><th>step</th><th>change</th><th>author</th></tr></thead>
           <tbody>
             {entries.slice(-MOST).reverse().map((each) => (
               <tr key={each.number}><td>{each.step}</td><td>{words(each.command)}</td><td>{each.author}</td></tr>
@@ -102,15 +102,15 @@ function Log() {
         </table>
       )}
       <div class="actions">
-        <button type="button" disabled={replayed != null} onClick={() => void replay()} title="Make the run again from its log, beside it, and compare the bits">
-          {replayed == null ? "Replay and compare" : `Made again up to step ${replayed} …`}
+        <button type="button" disabled={replayed != null} onClick={() => void replay()} title="Repeat the run from its log and compare the results bit by bit">
+          {replayed == null ? "Replay and compare" : `Replayed up to step ${replayed} …`}
         </button>
       </div>
     </section>
   );
 }
 
-/** Return a command of the log in words: its kind, then what it was given. */
+/** Return a command of the log as text: its kind and its arguments. */
 function words(command: Record<string, unknown>): string {
   const { kind, polygon, ...given } = command;
   const rest = Object.values(given).map((each) => (typeof each === "object" ? JSON.stringify(each) : String(each)));
@@ -129,12 +129,12 @@ function Catalogue() {
         {cases.value?.map((each) => (
           <li key={each.name}>
             <button type="button" disabled={opening.value !== null} title={each.description} onClick={() => void begin({ case: each.name }, each.name, opening)}>
-              <b>{each.name}</b> <span>{opening.value === each.name ? "being set up …" : each.title || each.model}</span>
+              <b>{each.name}</b> <span>{opening.value === each.name ? "opening …" : each.title || each.model}</span>
             </button>
           </li>
         ))}
       </ul>
-      <label class="field">{opening.value === MINE ? "Your case is being set up …" : "Or a case file of your own"}
+      <label class="field">{opening.value === MINE ? "Opening your case …" : "Or open your own case file"}
         <input type="file" accept=".toml" disabled={opening.value !== null} onChange={(event) => {
           const [file] = event.currentTarget.files ?? [];
           if (file) void file.text().then((toml) => begin({ toml }, MINE, opening));
@@ -153,8 +153,8 @@ async function load(cases: Signal<CaseEntry[] | null>): Promise<void> {
   }
 }
 
-async function begin(wanted: Parameters<typeof openCase>[0], name: string, opening: Signal<string | null>): Promise<void> {
+async function begin(request: Parameters<typeof openCase>[0], name: string, opening: Signal<string | null>): Promise<void> {
   opening.value = name;
-  await openCase(wanted);
+  await openCase(request);
   opening.value = null;
 }

@@ -1,4 +1,4 @@
-// The panels beside the map, one at a time.
+// The panels next to the map, one at a time.
 import type { ComponentType } from "preact";
 import { look, view, type Panel } from "../state/view";
 import { AboutPanel } from "./AboutPanel";

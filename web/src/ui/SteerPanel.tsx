@@ -9,7 +9,7 @@ import { Icon } from "./icons";
 import { Paint } from "./Paint";
 import { Release } from "./Release";
 
-const EFFECTS = { "in place": "set at the end of a step", rebuild: "the model is built once more, with the same state" } as const;
+const EFFECTS = { "in place": "takes effect at the end of a step", rebuild: "the model is rebuilt with the same state" } as const;
 
 export function SteerPanel() {
   const able = info.value?.capabilities ?? [];
@@ -21,20 +21,20 @@ export function SteerPanel() {
       <section aria-label="Settings">
         <h2>Settings</h2>
         {groups.value.map((group) => <Group key={group} name={group} />)}
-        {!groups.value.length && <p class="empty">This model has nothing that may change while it runs.</p>}
+        {!groups.value.length && <p class="empty">This model has no settings that can be changed during a run.</p>}
       </section>
     </>
   );
 }
 
-/** What was entered, and what to do with it. */
+/** Changes that were entered and not yet applied, with their actions. */
 function Pending() {
   const entered = Object.entries(pending.value);
   const before = undoable.value[view.value.session]?.length ?? 0;
   const apply = async () => {
     const changes = pending.value;
-    const said = entered.map(([name, value]) => `${name} is ${value}`).join(", ");
-    if (await change({ kind: "set", changes }, `${said} from the next step on.`)) forget(changes);
+    const text = entered.map(([name, value]) => `${name} = ${value}`).join(", ");
+    if (await change({ kind: "set", changes }, `${text} from the next step on.`)) forget(changes);
   };
   const open = async () => {
     const sent = pending.value;
@@ -56,7 +56,7 @@ function Pending() {
             </li>
           ))}
         </ul>
-      ) : <p class="empty">Change a setting below; then apply all changes to this run, or try them on a branch.</p>}
+      ) : <p class="empty">Change settings below, then apply all changes to this run or to a new branch.</p>}
     </section>
   );
 }
@@ -82,7 +82,7 @@ function Rows({ of }: { of: Table }) {
     added.value = { ...added.value, [of.name]: [...(added.value[of.name] ?? []), name] };
     newest.value = `${of.name}.${name}`;
   };
-  useEffect(() => { // who has added a row wants to give its value
+  useEffect(() => { // move the focus to the value of the new row
     if (newest.value) document.getElementById(`set-${newest.value}`)?.focus();
   }, [newest.value]);
   return (
@@ -133,7 +133,7 @@ function Entry({ of, value }: { of: Knob; value: Value | null }) {
       onChange={(event) => {
         const next = event.currentTarget.valueAsNumber;
         if (Number.isFinite(next)) put(next);
-        else event.currentTarget.value = value === null ? "" : String(value); // what is no number changes nothing
+        else event.currentTarget.value = value === null ? "" : String(value); // an invalid number changes nothing
       }} />;
   }
   return <input id={id} type="text" value={value === null ? "" : String(value)} placeholder={of.unit} spellcheck={false}

@@ -1,4 +1,4 @@
-// Which run this is, whether the server is there, and who controls.
+// Title of the run, state of the connection, and control.
 import { helpOpen } from "../state/bindings";
 import { lease } from "../state/actions";
 import { connection, controls, notify, session, sessions } from "../state/store";
@@ -24,7 +24,7 @@ export function TopBar() {
       <span class={`state ${connection.value}`} role="status" data-connection={connection.value}>{CONNECTION[connection.value]}</span>
       <button type="button" class="quiet" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => void share()}><Icon name="share" /></button>
       <button type="button" class="quiet" title="Light or dark (t)" aria-label="Light or dark" onClick={() => look({ theme: isDark.value ? "light" : "dark" })}><Icon name="theme" /></button>
-      <button type="button" class="quiet" title="Keys (?)" aria-label="Keys" onClick={() => (helpOpen.value = true)}><Icon name="help" /></button>
+      <button type="button" class="quiet" title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" onClick={() => (helpOpen.value = true)}><Icon name="help" /></button>
     </header>
   );
 }
@@ -32,27 +32,28 @@ export function TopBar() {
 async function share(): Promise<void> {
   try {
     await navigator.clipboard.writeText(location.href);
-    notify("done", "The link is copied. It opens this view for those who have the server's token.");
+    notify("done", "Link copied. It opens this view for users who have the server's token.");
   } catch {
-    notify("problem", "This browser does not let pages copy. The address above is the link.");
+    notify("problem", "This browser does not allow copying. Copy the link from the address bar.");
   }
 }
 
 function Controller() {
-  const told = controls.value[view.value.session];
-  if (!told?.controller) return null;
-  if (!told.yours) {
+  const control = controls.value[view.value.session];
+  if (!control?.controller) return null;
+  if (!control.yours) {
     return (
       <span class="controller">
-        {told.controller} controls
-        <button type="button" class="quiet" onClick={() => void lease("POST")}>ask for control</button>
+        {control.controller} has control
+        <button type="button" class="quiet" onClick={() => void lease("POST")}>request control</button>
       </span>
     );
   }
+  const requester = control.asking;
   return (
     <span class="controller">
-      {told.asking ? `${told.asking} asks for control` : "you control"}
-      {told.asking && <button type="button" class="quiet" onClick={() => void lease("DELETE")}>hand over</button>}
+      {requester ? `${requester} requests control` : "you have control"}
+      {requester && <button type="button" class="quiet" onClick={() => void lease("DELETE")}>hand over</button>}
     </span>
   );
 }

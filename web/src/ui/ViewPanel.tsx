@@ -1,4 +1,4 @@
-// What is shown, and how.
+// The selected field and its display options.
 import { useSignal } from "@preact/signals";
 import { NAMES } from "../maths/colours";
 import { number } from "../maths/format";
@@ -11,12 +11,12 @@ import { look, view, type Wind } from "../state/view";
 import { winds } from "../state/wind";
 
 export function ViewPanel() {
-  const what = variable.value;
+  const selected = variable.value;
   return (
     <>
       <Picker />
-      {what && what.dims.length > 2 && <Levels what={what} />}
-      {what && <Units what={what} />}
+      {selected && selected.dims.length > 2 && <Levels selected={selected} />}
+      {selected && <Units selected={selected} />}
       <fieldset>
         <legend>On the map</legend>
         <Check name="smooth" text="Smooth field" />
@@ -34,15 +34,15 @@ export function ViewPanel() {
         )}
         <label class="field">Colours
           <select value={view.value.colours ?? ""} onChange={(event) => look({ colours: event.currentTarget.value || null })}>
-            <option value="">as the pictures have it</option>
+            <option value="">default</option>
             {NAMES.map((name) => <option key={name}>{name}</option>)}
           </select>
         </label>
       </fieldset>
-      {what && (
+      {selected && (
         <div class="actions" role="group" aria-label="Save">
-          <button type="button" onClick={() => void save("png", what)} title="A map of the field as it is now">Save as PNG</button>
-          <button type="button" onClick={() => void save("netcdf", what)} title="The field as it is now, all levels">Save as netCDF</button>
+          <button type="button" onClick={() => void save("png", selected)} title="A map of the field as it is now">Save as PNG</button>
+          <button type="button" onClick={() => void save("netcdf", selected)} title="The field as it is now, all levels">Save as netCDF</button>
         </div>
       )}
     </>
@@ -80,7 +80,7 @@ function Picker() {
           </li>
         ))}
       </ul>
-      {!found.length && info.value && <p class="empty">No field has these words.</p>}
+      {!found.length && info.value && <p class="empty">No field matches.</p>}
     </section>
   );
 }
@@ -89,8 +89,8 @@ function choose(each: Variable): void {
   look({ variable: each.name, unit: null, range: null, log: false });
 }
 
-function Levels({ what }: { what: Variable }) {
-  const count = what.shape[0] ?? 1;
+function Levels({ selected }: { selected: Variable }) {
+  const count = selected.shape[0] ?? 1;
   const heights = info.value?.grid.levels ?? [];
   const height = heights.length === count ? `${number(heights[level.value] ?? NaN, 4)} m` : `${level.value}`;
   return (
@@ -101,8 +101,8 @@ function Levels({ what }: { what: Variable }) {
   );
 }
 
-function Units({ what }: { what: Variable }) {
-  const units = unitsOf(what, air.value !== null);
+function Units({ selected }: { selected: Variable }) {
+  const units = unitsOf(selected, air.value !== null);
   if (units.length < 2) return null;
   return (
     <label class="field">Unit
