@@ -140,7 +140,7 @@ def test_another_meaning_with_the_same_results_is_seen(tmp_path: Path) -> None:
     assert outcome(made, Answer(0, "", ""), base) == "silent"
     results(made.output, 2e-9)
     assert outcome(made, Answer(0, "", ""), base) == "accepted"
-    made.told = "DEX"
+    made.mentions = "DEX"
     assert outcome(made, Answer(0, "nothing of it", ""), base) == "silent"
     assert outcome(made, Answer(0, "DEX is no country", ""), base) == "accepted"
     results(made.output)

@@ -87,7 +87,7 @@ def test_each_mutant_changes_one_span_of_the_code(
 
 def test_a_mutant_of_another_text_is_refused(tmp_path: Path) -> None:
     mutant = mutants_of(tmp_path, "a.py", PYTHON, python_mutants)[0]
-    with pytest.raises(ValueError, match=f"a.py:{mutant.line} is not what"):
+    with pytest.raises(ValueError, match=f"a.py:{mutant.line} is not the text"):
         mutant.apply("\n" + PYTHON)
 
 
@@ -178,7 +178,7 @@ def test_the_comparison_lists_what_is_no_longer_caught() -> None:
         "",
         "Caught before and not now:",
         "- src/airshed/core/sign.py:2 `>` -> `>=` (some test)",
-        "Not compared: 1 mutants that only one of the results holds.",
+        "Not compared: 1 mutants that are in one of the results only.",
     ]
     assert "- src/airshed/models/air/programs/a.py:3 `a b` -> `c` (some test)" in comparison(
         lines(True, True, True, True), lines(True, True, True, False)

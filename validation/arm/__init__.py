@@ -1,1 +1,1 @@
-"""Kernels of another processor, emulated: see README.md."""
+"""Kernels on an emulated processor of another kind: see README.md."""

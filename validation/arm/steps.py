@@ -1,6 +1,6 @@
 """Compare compiled steps with their reference implementations, and print the largest relative differences as JSON.
 
-Runs on the processor in question, so it imports only NumPy and Airshed. The steps: EMEP by forward Euler and by the
+Runs on the processor in question, so it imports only NumPy and Airshed. The steps are EMEP by forward Euler and by the
 two-step formula, chemistry by a Rosenbrock method, and days of pasture in random cells.
 """
 
@@ -36,7 +36,7 @@ def emep_steps() -> dict[str, float]:
 
 
 def rosenbrock_step() -> float:
-    """Return the difference of one accepted step of EMEP chemistry in one cell at noon."""
+    """Return the difference of an accepted step of EMEP chemistry in a cell at noon."""
     kernel = compile_chemistry(load_mechanism("emep"), "double")
     values, tolerances, method = noon(kernel.network), Tolerances(1e-2, 1e3), METHODS["rodas3"]
     y = 10.0 ** np.random.default_rng(0).uniform(6.0, 11.0, len(kernel.network.species))

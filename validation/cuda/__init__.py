@@ -1,1 +1,1 @@
-"""First measurement on a GPU: which layout of the state and which mapping to threads the CUDA backend should take."""
+"""First measurement on a GPU: the layout of the state and the mapping to threads for a CUDA backend."""

@@ -23,11 +23,11 @@ from airshed.mechanism.network import ReactionNetwork
 STEP: Final = 30.0
 STEPS: Final = 4
 DISTINCT: Final = 8
-"""Cells that differ in temperature and concentrations."""
+"""Number of cells with different temperature and concentrations."""
 
 
 def order(network: ReactionNetwork) -> Elimination:
-    """Return the order of elimination, in which vectors lie."""
+    """Return the order of elimination, which is the order of vectors."""
     return eliminate(pattern_of(network))
 
 
@@ -69,13 +69,13 @@ def cell_source(network: ReactionNetwork, real: str, threads: int, *, shim: bool
 
 
 def environments(network: ReactionNetwork) -> list[Environment]:
-    """Return the air of the cells that differ: noon at several temperatures."""
+    """Return the air of the different cells: noon at several temperatures."""
     return [{**noon(network), "TEMP": float(each)} for each in np.linspace(270.0, 305.0, DISTINCT)]
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells that differ: concentrations (species, cell) [molecules cm-3] at the beginning and at the end."""
+    """The different cells: concentrations (species, cell) [molecules cm-3] at the beginning and at the end."""
 
     network: ReactionNetwork
     initial: np.ndarray
@@ -83,7 +83,7 @@ class Cells:
 
 
 def prepare(network: ReactionNetwork) -> Cells:
-    """Return cells that chemistry has settled for ten minutes, and what the implementation in NumPy makes of them."""
+    """Return cells after ten minutes of chemistry, and the result of the NumPy reference for them."""
     begin, end = [], []
     for air in environments(network):
         cell, y = Cell.still(network, air), initial(network)[:, 0]
@@ -126,7 +126,7 @@ def run_cells(
 
 
 def processor_cells(given: Cells, precision: str, copies: int = 256) -> float:
-    """Return ns per cell and step of the project's own solver on one core, steps of the same length."""
+    """Return ns per cell and step of Airshed's solver on one core, for steps of the same length."""
     from airshed.kernels.backends.cpu.cells import CellSolver, compile_chemistry
 
     network, kernel = given.network, compile_chemistry(given.network, precision)

@@ -1,4 +1,4 @@
-// device.hpp: what kernels.hpp needs of a device's compiler.
+// device.hpp: definitions for kernels.hpp on a device.
 #define DEVICE static __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
 #define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
@@ -8,7 +8,7 @@
 #define TABLE static __device__ const int
 #define SHARED(type, name) extern __shared__ type name[]
 
-// 1/x of positive numbers: an estimate and Newton steps, exact to about one unit in the last place.
+// 1/x of positive numbers: an estimate and Newton steps, accurate to about one unit in the last place.
 DEVICE double reciprocal(double x) {
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));

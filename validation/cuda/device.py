@@ -1,4 +1,4 @@
-"""Where kernels run: a GPU through CUDA's driver interface, or this processor through ``shim.hpp``."""
+"""Devices for the kernels: a GPU through CUDA's driver interface, or the CPU through ``shim.hpp``."""
 
 import ctypes
 import re
@@ -19,7 +19,7 @@ from validation.cuda.source import ARRAYS, DOUBLES, WHOLE
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel with its blocks and threads (three each), and bytes of shared memory."""
+    """A kernel with its numbers of blocks and threads (three each), and bytes of shared memory."""
 
     kernel: str
     blocks: tuple[int, int, int]
@@ -29,7 +29,7 @@ class Launch:
 
 @dataclass
 class Memory:
-    """An array on a device: its address, and what it is like; `owner` holds it."""
+    """An array on a device: its address, shape and type; `owner` holds it."""
 
     address: int
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class Memory:
 
 
 def arguments(values: Mapping[str, Memory | float]) -> np.ndarray:
-    """Return the structure ``Step``: eight bytes for each member, zero for those that are not given."""
+    """Return the structure ``Step``: eight bytes for each member, zero where not given."""
     words = np.zeros(len(ARRAYS) + len(DOUBLES) + len(WHOLE), np.uint64)
     for number, name in enumerate([*ARRAYS, *DOUBLES, *WHOLE]):
         value = values.get(name, 0)
@@ -50,12 +50,12 @@ def arguments(values: Mapping[str, Memory | float]) -> np.ndarray:
 
 
 class Shim:
-    """This processor: g++ and ``shim.hpp``."""
+    """The CPU: g++ and ``shim.hpp``."""
 
     is_gpu = False
 
     def facts(self) -> dict[str, object]:
-        """Return what results are recorded with."""
+        """Return facts for the results."""
         return {"device": "shim"}
 
     def build(self, text: str) -> Any:
@@ -69,11 +69,11 @@ class Shim:
         return library
 
     def attributes(self, library: Any, launch: Launch) -> dict[str, int]:
-        """Return registers and the like; there are none."""
+        """Return registers and other attributes; here none."""
         return {}
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Memory:
-        """Return memory that holds no numbers yet."""
+        """Return uninitialised memory."""
         return self.upload(np.full(shape, np.nan, dtype))
 
     def upload(self, array: np.ndarray) -> Memory:
@@ -96,7 +96,7 @@ class Shim:
         getattr(library, f"launch_{launch.kernel}")(*addresses)
 
     def seconds(self, work: Callable[[], None], repeats: int) -> list[float]:
-        """Return the times of a few repetitions of work."""
+        """Return the times of a few repetitions of a function."""
         times = []
         for _ in range(repeats):
             start = time.perf_counter()
@@ -122,7 +122,7 @@ class Gpu:
 
     @staticmethod
     def _call(answer: tuple[Any, ...]) -> Any:
-        """Return the result of a call of the driver; raise RuntimeError for an error."""
+        """Return the result of a driver call; raise RuntimeError for an error."""
         status, *found = answer
         if int(status) != 0:
             raise RuntimeError(f"CUDA: {status!r}")
@@ -154,7 +154,7 @@ class Gpu:
         return function
 
     def attributes(self, module: Any, launch: Launch) -> dict[str, int]:
-        """Return registers, bytes of local memory (stack and spills), and threads that a multiprocessor holds."""
+        """Return registers, bytes of local memory (stack and spills), and resident threads of a multiprocessor."""
         function, kinds = self._function(module, launch), self._driver.CUfunction_attribute
         registers, local = (
             self._call(self._driver.cuFuncGetAttribute(kind, function))
@@ -165,7 +165,7 @@ class Gpu:
         return {"registers": registers, "local bytes": local, "threads per SM": blocks * threads}
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Memory:
-        """Return memory whose values are no numbers."""
+        """Return memory filled with NaN."""
         size = prod(shape) * np.dtype(dtype).itemsize
         address = self._call(self._driver.cuMemAlloc(size))
         self._call(self._driver.cuMemsetD8(address, 0xFF, size))
@@ -195,7 +195,7 @@ class Gpu:
         self._call(self._driver.cuLaunchKernel(function, *sizes, 0, pointers.ctypes.data, 0))
 
     def seconds(self, work: Callable[[], None], repeats: int) -> list[float]:
-        """Return the times of repetitions of work between events; one more goes before."""
+        """Return the times of repetitions of a function between events, after one repetition that is not counted."""
         times = []
         for _ in range(repeats + 1):
             self._call(self._driver.cuEventRecord(self._events[0], 0))
@@ -224,7 +224,7 @@ def compile_cubin(text: str, architecture: str = "sm_90") -> bytes:
 
 
 def median_and_spread(times: Sequence[float]) -> tuple[float, float]:
-    """Return the median, and the difference of the extremes over it."""
+    """Return the median, and the range relative to it."""
     middle = statistics.median(times)
     return middle, (max(times) - min(times)) / middle
 

@@ -1,22 +1,22 @@
 // kernels.hpp: the parts of one IMEX step as CUDA kernels, in several layouts and mappings. See README.md.
 //
-// Compiled by NVRTC for a device, or by g++ behind shim.hpp. The generated head defines `real`, NS, NZ, RATES, PHOTOLYSES, the
+// Compiled by NVRTC for a device, or by g++ with shim.hpp. The generated header defines `real`, NS, NZ, RATES, PHOTOLYSES, the
 // structure Step, and SWEEP and RATE_FUNCTIONS from the formulas of the mechanism. Options of a variant:
 //     LEVELS_FASTEST  1: state [species][lat][lon][level]; 0: [species][level][lat][lon]
-//     BLOCK           columns along longitude whose species lie together, [lat][block][species][lon][level] or [lat][block][species]
-//                     [level][lon], so that the way from a species to the next is known to the compiler; 0: as above
-//     T1, T2, T3      tile of a block of `transport`, along memory;  SHARE_FACES  whether faces of a tile are computed once
-//     SHUFFLE_LEVELS  whether `transport` gets other levels from threads of the warp, where levels are fastest and NZ = T1 = 32
-//     LARGEST         species of a group, which are solved at once
-//     R               levels of a thread of `solve`; G = NZ / R threads share a column;  COLUMNS  of a block
-//     RESIDENT, TRANSPORT_RESIDENT   blocks that a multiprocessor is to hold at least, which bounds registers; 0: no bound
-//     Y_PLACE         where `solve` holds the mixing ratios: 0 global memory, 1 shared memory, 2 registers
+//     BLOCK           columns along longitude whose species are contiguous, [lat][block][species][lon][level] or [lat][block][species]
+//                     [level][lon], so that the stride between species is a compile-time constant; 0: as above
+//     T1, T2, T3      tile of a block of `transport`, along memory;  SHARE_FACES  faces of a tile are computed once
+//     SHUFFLE_LEVELS  `transport` gets other levels from threads of the warp, where levels are fastest and NZ = T1 = 32
+//     LARGEST         species of a group, which are solved together
+//     R               levels per thread of `solve`; G = NZ / R threads share a column;  COLUMNS  per block
+//     RESIDENT, TRANSPORT_RESIDENT   least blocks on a multiprocessor, which limits registers; 0: no limit
+//     Y_PLACE         memory of the mixing ratios in `solve`: 0 global memory, 1 shared memory, 2 registers
 #define G (NZ / R)
 #define THREADS (COLUMNS * G)
 #define LOOP _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 
-typedef double dpack;                       // what the generated rate functions are written in
+typedef double dpack;                       // number type of the generated rate functions
 DEVICE dpack dsplat(double x) { return x; }
 DEVICE dpack vexp(dpack x) { return exp(x); }
 DEVICE dpack vlog(dpack x) { return log(x); }
@@ -32,7 +32,7 @@ DEVICE int columns(const Step& s) { return int(s.nx * s.ny); }
 DEVICE int cells_of(const Step& s) { return columns(s) * NZ; }
 DEVICE int face_place(int nx, int ny, int x, int y, int z) { return LEVELS_FASTEST ? (y * nx + x) * NZ + z : (z * ny + y) * nx + x; }
 
-// Places in arrays of cells, and in arrays of `count` values a cell, the next of which lies `STRIDE` further.
+// Indices in arrays of cells, and in arrays with `count` values per cell at a stride of `STRIDE`.
 #if BLOCK
 #define STRIDE (BLOCK * NZ)
 #define COLUMN_STRIDE BLOCK
@@ -58,13 +58,13 @@ DEVICE int many_columns(int column, int) { return column; }
 #define LEVEL_STRIDE (LEVELS_FASTEST ? 1 : columns(s))
 #endif
 
-// ---- triad: the yardstick ------------------------------------------------------------------------------------------------
+// ---- triad, for comparison ------------------------------------------------------------------------------------------------
 KERNEL(triad, 256)(const Step s) {
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     s.other[i] = s.q[i] + real(0.4) * s.rhs[i];
 }
 
-// Copies of a small area side by side: (outer, y, x, inner) from an area of nx, ny to one of nx `across` by ny `across`.
+// Tiled copies of a small area: (outer, y, x, inner) from an area of nx, ny to one of nx `across` by ny `across`.
 KERNEL(replicate, 256)(const Step s) {
     const long long inner = s.inner, nx = s.nx * s.across, ny = s.ny * s.across;
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -110,7 +110,7 @@ DEVICE real level_face(real flux, real before2, real before, real after, real af
     return face(flux, before2, before, after, after2, real(1.0 / 3.0), real(1.0 / 6.0));
 }
 
-// A thread for each cell of a tile T1 x T2 x T3 along memory, all species one after the other.
+// A thread for each cell of a tile T1 x T2 x T3 along memory, all species in sequence.
 BOUNDED_KERNEL(transport, T1 * T2 * T3, TRANSPORT_RESIDENT)(const Step s) {
     const int i1 = threadIdx.x, i2 = threadIdx.y, i3 = threadIdx.z, thread = (i3 * T2 + i2) * T1 + i1;
     const int a = blockIdx.x * T1 + i1, b = blockIdx.y * T2 + i2, c = blockIdx.z * T3 + i3;
@@ -123,7 +123,7 @@ BOUNDED_KERNEL(transport, T1 * T2 * T3, TRANSPORT_RESIDENT)(const Step s) {
     const real west = s.flux_x[face_place(nx + 1, ny, x, y, z)], east = s.flux_x[face_place(nx + 1, ny, x + 1, y, z)];
     const real south = s.flux_y[face_place(nx, ny + 1, x, y, z)], north = s.flux_y[face_place(nx, ny + 1, x, y + 1, z)];
     const real up = s.flux_z[i], low = z > 0 ? s.flux_z[i - LEVEL_STRIDE] : real(0);
-    // where neighbours lie; beyond the edges: the cell inside, or for inflow the air outside
+    // indices of neighbours; beyond the edges: the cell inside, or the boundary concentration for inflow
     const bool in_west = s.flux_x[face_place(nx + 1, ny, 0, y, z)] > 0, in_east = !(s.flux_x[face_place(nx + 1, ny, nx, y, z)] > 0);
     const bool in_south = s.flux_y[face_place(nx, ny + 1, x, 0, z)] > 0, in_north = !(s.flux_y[face_place(nx, ny + 1, x, ny, z)] > 0);
     const bool out_w1 = in_west && x < 1, out_w2 = in_west && x < 2, out_e1 = in_east && x > nx - 2, out_e2 = in_east && x > nx - 3;
@@ -215,7 +215,7 @@ KERNEL(prepare, 128)(const Step s) {
 }
 
 // ---- the column: tri-diagonal block Gauss-Seidel, as kernels/column/column.hpp ----------------------------------------------
-// Pointers of a column: arrays of cells begin at `at`, arrays of species at `y`, `rhs` and those of rate functions at `rate`.
+// Pointers of a column: arrays of cells begin at `at`, arrays of species at `y`, `rhs`, and those of rate functions at `rate`.
 #define COLUMN_POINTERS(at)                                                                                   \
     const long long cells = cells_of(s);                                                                      \
     const real g = real(s.g);                                                                                 \
@@ -226,7 +226,7 @@ KERNEL(prepare, 128)(const Step s) {
     (void)cells, (void)rate, (void)j;
 #define J(i) j[(i) * COLUMN_STRIDE]
 
-#if G == 1   // a thread for each column: levels one after the other; what is eliminated lies in the place of its result
+#if G == 1   // a thread for each column: levels in sequence; eliminated values are stored in the place of their result
 #define AT(r) ((r) * dz)
 #define Y(i) y[(i) * STRIDE + AT(r)]
 #define K(i) rate[(i) * STRIDE + AT(r)]
@@ -263,7 +263,7 @@ struct Levels {
     real y[R];
 };
 
-// Values of the threads of a column: through shuffles where a column lies in a warp, else through shared memory.
+// Values of the threads of a column: by shuffles where a column is within a warp, else through shared memory.
 struct Team {
     real value[3][LARGEST];
 #if LEVELS_FASTEST
@@ -288,8 +288,8 @@ struct Team {
 };
 enum { CONSTANT, UNDER, OVER };
 
-// The rest of the elimination, for the species of a group at once: the last level of each thread follows from those of its neighbours,
-// by parallel cyclic reduction; then its other levels.
+// The rest of the elimination, for all species of a group: the last level of each thread follows from those of its neighbours,
+// by parallel cyclic reduction, and then the other levels of the thread.
 DEVICE void finish(const Rows* rows, Levels* solved) {
     Team team;
     int turn = 0;
@@ -390,7 +390,7 @@ BOUNDED_KERNEL(solve, THREADS, RESIDENT)(const Step s) {
         switch (group) { STORES }
 #else
         LOOP for (int m = 0; m < LARGEST; m++)
-            if (m == 0 || member_of[m] != member_of[0])     // what a small group lacks is its first species again
+            if (m == 0 || member_of[m] != member_of[0])     // a small group is padded with its first species
                 LOOP for (int r = 0; r < R; r++) Y(member_of[m]) = most(solved[m].y[r], real(0));
 #endif
     }

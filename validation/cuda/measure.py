@@ -1,7 +1,7 @@
 """Build the kernels, compare them with the reference, and measure them.
 
 python -m validation.cuda.measure --out DIR          on a GPU: one JSON and one log
-python -m validation.cuda.measure --out DIR --shim   the same at a tiny size on this processor, for parity alone
+python -m validation.cuda.measure --out DIR --shim   the same at a tiny size on the CPU, for parity only
 """
 
 import argparse
@@ -35,14 +35,14 @@ from validation.cuda.source import Mechanism, mechanism, source
 from validation.cuda.variants import Variant, variants
 
 LIMIT: Final = 330.0
-"""Seconds after which no further variant is begun."""
+"""Seconds after which no further variant is started."""
 
 HARD_LIMIT: Final = 400
-"""Seconds after which a run ends, whatever it does."""
+"""Seconds after which a run is ended."""
 
 REPEATS: Final = 7
 LARGE: Final = (64, 64)
-"""Rows and columns of the area that lies side by side with itself where kernels are measured."""
+"""Rows and columns of the area that is copied side by side for measurements."""
 
 KERNELS: Final = ("air_step", "prepare", "transport", "solve")
 TOLERANCE: Final[Mapping[str, float]] = {"double": 1e-12, "float": 1e-4}
@@ -50,7 +50,7 @@ TOLERANCE: Final[Mapping[str, float]] = {"double": 1e-12, "float": 1e-4}
 
 @dataclass
 class Study:
-    """What a run has found so far, written after each result."""
+    """Results of a run so far, written after each result."""
 
     out: Path
     device: Any
@@ -62,7 +62,7 @@ class Study:
 
     @property
     def elapsed(self) -> float:
-        """Return the seconds since the run began."""
+        """Return the seconds since the start of the run."""
         return time.perf_counter() - self.began
 
     def say(self, text: str) -> None:
@@ -78,7 +78,7 @@ class Study:
 
 
 class State:
-    """Arrays of a step on a device, of an area that is `across` times that of its inputs in both directions."""
+    """Arrays of a step on a device, of an area `across` times that of its inputs in both directions."""
 
     def __init__(self, study: Study, module: Any, variant: Variant, inputs: problem.Inputs, across: int = 1) -> None:
         self.study, self.module, self.variant, self.device, self.across = study, module, variant, study.device, across
@@ -101,7 +101,7 @@ class State:
         return self.device.empty(self.layout.shape(name, shape), self.variant.dtype)
 
     def _placed(self, name: str, array: np.ndarray) -> Memory:
-        """Return an input on the device, side by side with itself where the area is larger."""
+        """Return an input on the device, copied side by side for a larger area."""
         across, pack = self.across, self.layout.pack
         if across == 1 or name in ("outside", "top", "vertical"):
             return self.device.upload(pack(name, array))
@@ -166,7 +166,7 @@ def parity(study: Study, module: Any, variant: Variant, given: Any, expected: An
 
 
 def timings(study: Study, module: Any, variant: Variant, inputs: problem.Inputs, across: int) -> dict[str, Any]:
-    """Measure the kernels of a step on a large area, each by itself and all in turn."""
+    """Measure the kernels of a step on a large area, each by itself and all in sequence."""
     large = State(study, module, variant, inputs, across)
     count, found = large.nx * large.ny * variant.levels, {}
     large.run("air_step")
@@ -199,7 +199,7 @@ def triad(study: Study, module: Any, real: str, count: int = 2**28) -> dict[str,
 
 
 def processor(network: Any, levels: int, precision: str, steps: int = 8) -> dict[str, float]:
-    """Measure the project's own kernel of the same step on one core: ns per cell of each part."""
+    """Measure Airshed's kernel of the same step on one core: ns per cell of each part."""
     from airshed.kernels.backends.cpu.kernel import compile_mechanism
     from airshed.kernels.step.trial import forcing, make_stepper
 
@@ -218,7 +218,7 @@ def processor(network: Any, levels: int, precision: str, steps: int = 8) -> dict
 
 
 def measure(study: Study, chosen: Sequence[Variant], area: tuple[int, int], across: int) -> None:
-    """Run all that there is time for."""
+    """Run all variants until the time limit."""
     network, device = study.parts.network, study.device
     study.add("facts", facts(study))
     study.say(json.dumps(study.results["facts"][0]))
@@ -259,7 +259,7 @@ def one_variant(
 
 
 def measure_cells(study: Study, chosen: Sequence[tuple[str, int, int, int]]) -> None:
-    """Run the Rosenbrock kernel with types of numbers, cells, threads of a block, and threads in all."""
+    """Run the Rosenbrock kernel for the chosen number types, cells, threads of a block, and threads in total."""
     given = cells.prepare(study.parts.network)
     for real, count, threads, slots in chosen:
         module = study.device.build(cells.cell_source(given.network, real, threads, shim=not study.device.is_gpu))
@@ -299,7 +299,7 @@ def main() -> None:
     with open(options.out / "cuda.log", "w") as log:
         study = Study(options.out, Shim() if options.shim else Gpu(), mechanism(network), 32, log=log)
         chosen = [each for number, each in enumerate(variants(32)) if options.only is None or number in options.only]
-        if options.shim:  # shuffles take long there
+        if options.shim:  # shuffles are slow in the shim
             for levels_fastest, area in ((False, (8, 64)), (True, (8, 16))):
                 measure(study, [each for each in chosen if each.levels_fastest is levels_fastest], area, 1)
             return

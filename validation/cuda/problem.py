@@ -1,4 +1,4 @@
-"""The step that is measured: random air and mixing ratios on a small area, and its reference in NumPy."""
+"""The measured step: random air and mixing ratios on a small area, and its reference in NumPy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,15 +18,15 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.program.weights import two_step_weights
 
 OPERATORS: Final = (ADVECTION, Operator("mixing", "exchange", (Symbol("mixing"),), fields=(OperatorField("mixing"),)))
-"""The wind, and mixing between levels."""
+"""Wind, and mixing between levels."""
 
 SWEEPS: Final = 2
 _OPEN: Final = 1e-3
-"""In the place of what a mechanism leaves open [1/s]."""
+"""Rate constants of open reactions [1/s]."""
 
 
 def load(name: str) -> ReactionNetwork:
-    """Return a mechanism in which nothing is left open."""
+    """Return a mechanism without open rates."""
     network = load_mechanism(name).with_defaults()
     return network.bind({each.name: _OPEN for each in network.parameters})
 
@@ -35,7 +35,7 @@ def trial(network: ReactionNetwork, levels: int, area: tuple[int, int], *, smoot
     """Return the inputs of a step of 100 s.
 
     area    rows and columns
-    smooth  neighbours differ by a third, as in runs, where few values are clipped; else by decades
+    smooth  neighbours differ by a third, as in runs, where few values are clipped; otherwise by decades
     """
     shape = SimpleNamespace(levels=levels, families=(), operators=OPERATORS, own_terms=())
     kernel: Any = SimpleNamespace(network=network, shape=shape, schedule=schedule(network, LARGEST_GROUP))
@@ -51,20 +51,20 @@ def trial(network: ReactionNetwork, levels: int, area: tuple[int, int], *, smoot
 
 
 def reference(given: Trial) -> Fields:
-    """Return the state after the step, by the implementation in NumPy."""
+    """Return the state after the step, by the NumPy reference."""
     return reference_step(given).fields
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The arrays of a step (species, level, lat, lon), without those axes that they lack, and its numbers."""
+    """Arrays of a step (species, level, lat, lon), without the axes that they lack, and its scalars."""
 
     arrays: Mapping[str, np.ndarray]
     numbers: Mapping[str, float]
 
     @classmethod
     def of(cls, given: Trial) -> "Inputs":
-        """Return those of a trial, forcing at the step's own instants."""
+        """Return the inputs of a trial, with the forcing at the instants of the step."""
         box, fields = given.box, given.fields
         air = between(*given.air_fluxes, given.weight)
         column = between(*given.columns, given.column_weight)
@@ -87,23 +87,23 @@ OF_CELLS: Final = frozenset([
     "q", "other", "tendency", "rhs", "air", "air_other", "air_tendency", "air_next", "flux_x", "flux_y", "flux_z",
     "weights", "temperature", "water", "density_factor", "exchange", "density", "above", "below", "rate",
 ])  # fmt: skip
-"""Arrays with levels, lat and lon as their last axes."""
+"""Arrays with level, lat and lon as their last axes."""
 
 
 FACES: Final = frozenset(["flux_x", "flux_y"])
-"""Arrays with one more value along an axis, which no layout cuts into blocks."""
+"""Arrays with one more value along an axis, which no layout divides into blocks."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the values of cells lie, see ``kernels.hpp``: which axis is the fastest, and columns of a block or 0."""
+    """Memory layout of cells, see ``kernels.hpp``: the fastest axis, and the columns of a block or 0."""
 
     levels_fastest: bool
     block: int
     real: Any
 
     def pack(self, name: str, array: np.ndarray) -> np.ndarray:
-        """Return an array (.., level, lat, lon) as it lies in memory."""
+        """Return an array (.., level, lat, lon) in its memory layout."""
         found = array
         if self.block and self._is_blocked(name, array):
             *lead, levels, rows, columns = array.shape
@@ -137,7 +137,7 @@ class Layout:
 
 
 def difference(found: np.ndarray, expected: np.ndarray) -> float:
-    """Return the greatest difference relative to the greatest value of its species; infinite where one is no number."""
+    """Return the greatest difference relative to the greatest value of its species; infinite for a NaN."""
     scale = np.abs(expected).max(axis=(-3, -2, -1), keepdims=True)
     relative = np.abs(found.astype(np.float64) - expected) / np.maximum(scale, np.finfo(np.float64).tiny)
     return float(np.max(np.where(np.isnan(relative), np.inf, relative)))

@@ -1,7 +1,7 @@
-// rosenbrock.hpp: Rosenbrock steps of a fixed length in independent cells, a thread for each cell, to be measured. See README.md.
+// rosenbrock.hpp: Rosenbrock steps of fixed length in independent cells, a thread for each cell, for measurements. See README.md.
 //
-// Statements are those that the CPU's code has for packs. What a cell needs beside its state lies in memory of its thread, values of
-// 32 threads together, which each thread uses for one cell after the other: SLOTS threads, so that all of it may fit a cache.
+// Statements are those of the CPU's code for packs. Working memory of a cell belongs to its thread, with values of 32 threads
+// contiguous; a thread uses it for one cell after another: SLOTS threads, so that all of it may fit into a cache.
 typedef real pack;
 #define FORGET
 #define OWN (3 * NS + NR + NA + STAGES * NS)

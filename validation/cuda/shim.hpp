@@ -1,5 +1,5 @@
-// shim.hpp: kernels.hpp for g++: blocks in a shuffled order, the threads of a block one after the other, each on a stack of its own up to
-// its next barrier. Shared memory begins as NaN. Shuffles are exchanges through memory between barriers; all threads must take part.
+// shim.hpp: kernels.hpp for g++: blocks in a shuffled order, the threads of a block in sequence, each with its own stack up to its
+// next barrier. Shared memory is initialised to NaN. Shuffles are exchanges through memory between barriers of all threads.
 #include <cmath>
 #include <cstring>
 #include <memory>

@@ -1,4 +1,4 @@
-"""The text of the kernels: formulas of a mechanism, as in the CPU's code, and the structure of arguments."""
+"""Source text of the kernels: formulas of a mechanism, as in the CPU's code, and the structure of arguments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -33,9 +33,9 @@ _OPERANDS: Final = {"n": "N", "k": "K({})", "j": "J({})", "y": "Y({})"}
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism as generated text, and what its formulas cost.
+    """A mechanism as generated text, with the cost of its formulas.
 
-    loads       operands of the formulas of one sweep in one cell, each species' own ones once
+    loads       operands of the formulas of a sweep in a cell, each species' own ones once
     operations  additions and multiplications of these formulas
     """
 

@@ -1,4 +1,4 @@
-"""The variants that are measured: a layout, a choice for transport, and one for the column solve."""
+"""The measured variants: a layout, options of transport, and options of the column solve."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ import numpy as np
 from validation.cuda.device import Launch
 
 GLOBAL, SHARED, REGISTERS = range(3)
-"""Where the solve holds mixing ratios."""
+"""Memory of mixing ratios in the solve."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to write the kernels; the options of ``kernels.hpp``.
+    """A variant of the kernels, by the options of ``kernels.hpp``.
 
-    block    columns whose species lie together in memory, 0 for species apart
-    tile     threads of a block of transport, along memory;  share  whether faces inside a tile are computed once
-    shuffle  whether threads of transport exchange the values of levels
-    rows     levels of a thread of the solve;  columns  of a block of it
-    resident, transport_resident  least blocks on a multiprocessor, which bounds registers; 0 for no bound
-    place    of mixing ratios in the solve;  group  species solved at once
+    block    columns whose species are contiguous in memory; 0 for separate species
+    tile     threads of a block of transport, along memory;  share  faces inside a tile are computed once
+    shuffle  threads of transport exchange the values of levels
+    rows     levels per thread of the solve;  columns  per block
+    resident, transport_resident  least blocks on a multiprocessor, which limits registers; 0 for no limit
+    place    memory of mixing ratios in the solve;  group  species solved together
     """
 
     real: str
@@ -39,7 +39,7 @@ class Variant:
 
     @property
     def dtype(self) -> Any:
-        """The type of its numbers."""
+        """Type of its numbers."""
         return {"double": np.float64, "float": np.float32}[self.real]
 
     @property
@@ -55,7 +55,7 @@ class Variant:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Return what it does in transport and in the solve, in words."""
+        """Return descriptions of its transport and its solve."""
         layout = ("levels" if self.levels_fastest else "columns") + " fastest"
         layout += f" in blocks of {self.block}" * bool(self.block)
         tile = "x".join(map(str, self.tile))
@@ -126,7 +126,7 @@ LEVELS_FASTEST: Final[tuple[dict[str, Any], ...]] = (
 
 
 def variants(levels: int) -> Iterator[Variant]:
-    """Return the variants that are measured on a GPU."""
+    """Return the variants for a GPU."""
     for real in ("double", "float"):
         for levels_fastest, choices in ((False, COLUMNS_FASTEST), (True, LEVELS_FASTEST)):
             for choice in choices:

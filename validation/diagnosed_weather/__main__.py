@@ -1,8 +1,8 @@
-"""Diagnose the weather of columns without their temperature, and compare it with what the reanalyses say.
+"""Diagnose the weather of columns without their temperature, and compare it with the reanalyses.
 
     python -m validation.diagnosed_weather CABAUW ENGLAND      folders with the data, see README.md
 
-Writes README.md beside this file: README.in.md and the tables.
+Writes README.md in this folder: README.in.md and the tables.
 """
 
 import sys
@@ -24,7 +24,7 @@ HEIGHTS = {"temperature at 35 m [K]": 1, "temperature at 800 m [K]": 8, "tempera
 
 
 def as_era5(column: Column, folder: Path) -> Path:
-    """Write the column as an ERA5 file without temperature: the same at four points around it."""
+    """Write the column as an ERA5 file without temperature, with the same values at four points around it."""
     points = {"latitude": [column.lat + 0.25, column.lat - 0.25], "longitude": [column.lon - 0.25, column.lon + 0.25]}
     every = np.ones((2, 2))
     deep, flat = ("time", "level", "latitude", "longitude"), ("time", "latitude", "longitude")
@@ -42,7 +42,7 @@ def as_era5(column: Column, folder: Path) -> Path:
 
 
 def diagnosed(column: Column) -> dict[str, list[float]]:
-    """Return each quantity by hour as the model diagnoses it without temperature."""
+    """Return each quantity by hour as diagnosed by the model without temperature."""
     west, south = column.lon - 0.25, column.lat - 0.25
     grid = Grid.regular(lon=(west, west + 0.5), lat=(south, south + 0.5), spacing=0.5, layers=LAYERS)
     found: dict[str, list[float]] = {}

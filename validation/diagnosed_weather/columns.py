@@ -1,4 +1,4 @@
-"""Columns of reanalyses that have temperature, boundary-layer height, fluxes or cloud, brought to one form."""
+"""Columns of reanalyses with temperature, boundary-layer height, fluxes or cloud, in a common form."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,8 +44,8 @@ class Column:
 def cabauw(folder: Path) -> Column:
     """Return the column of Cabauw, 15 August 2016: ERA5 as prepared by LS2D for MicroHH.
 
-    The data begin at 6 UTC. The hours before, which the model needs for the heat that the night took, have the state of
-    6 UTC and no reference.
+    The data begin at 6 UTC. The model needs the hours before for the nocturnal heat loss; they have the state of 6 UTC,
+    and no reference.
     """
     data = xr.open_dataset(folder / "ls2d_20160815.nc", decode_times=False)
     radiation = xr.open_dataset(folder / "era_rad_20160815.nc", decode_times=False)
@@ -116,7 +116,7 @@ def southern_england(folder: Path) -> Column:
 
 
 def _with_night(day: Column, hours: int) -> Column:
-    """Return a column with so many hours before it that have its first state, no evaporation and no reference."""
+    """Return a column preceded by `hours` hours with its first state, without evaporation and reference."""
 
     def held(values: Array) -> Array:
         return np.concatenate([np.repeat(values[:1], hours, axis=0), values])
@@ -138,7 +138,7 @@ def _with_night(day: Column, hours: int) -> Column:
 
 
 def parcel_height(theta: Array, height: Array, flux: Array) -> Array:
-    """Return the height [m] where air from 10 m, 0.5 K warmer while the ground heats it, stops to be lighter."""
+    """Return the height [m] at which air from 10 m, 0.5 K warmer while the ground heats it, loses its buoyancy."""
     start = np.array([np.interp(10.0, height, row) for row in theta]) + np.where(flux > 0.0, 0.5, 0.0)
     return np.array([height[np.argmax(row > first)] for row, first in zip(theta, start, strict=True)])
 
@@ -150,7 +150,7 @@ def _onto_levels(pressure: Array, values: Array) -> Array:
 
 
 def _middles(coefficients: xr.Dataset, surface: Array, layers: int) -> Array:
-    """Return the pressure [Pa] of the middles of the hybrid layers, (time, layer), from the ground up."""
+    """Return the pressure [Pa] at the middles of the hybrid layers, (time, layer), from the ground up."""
     half = [coefficients[name].to_numpy().astype(float) for name in ("ap", "bp")]
     faces = half[0][None, : layers + 1] * 100.0 + half[1][None, : layers + 1] * surface[:, None]
     return 0.5 * (faces[:, 1:] + faces[:, :-1])

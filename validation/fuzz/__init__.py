@@ -1,1 +1,1 @@
-"""Feeds Airshed with spoilt input of every kind, and counts how it answers: `python -m validation.fuzz`."""
+"""Fuzzing: spoiled input of every kind, and statistics of Airshed's responses: `python -m validation.fuzz`."""

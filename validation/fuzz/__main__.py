@@ -1,8 +1,8 @@
-"""Feeds Airshed with spoilt input and counts how it answers.
+"""Run Airshed on spoiled input, and count its responses.
 
 python -m validation.fuzz --seed 1 --count 3000                    the table at the end; exit code 1 with any fault
 python -m validation.fuzz --seed 1 --count 300 --area era5         one area
-python -m validation.fuzz --replay 1:42 --keep FOLDER              one trial again, its input left to look at
+python -m validation.fuzz --replay 1:42 --keep FOLDER              repeat one trial and keep its input
 PYTHONPATH=/other/checkout/src python -m validation.fuzz ...       the model of another checkout
 """
 
@@ -25,7 +25,7 @@ from validation.fuzz.table import groups_text, table_text
 
 
 def main() -> int:
-    """Run; return the exit code."""
+    """Run the command; return the exit code."""
     options = _options()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,20 +41,20 @@ def main() -> int:
         seconds = time.monotonic() - begun
     print(groups_text(found))
     print(table_text(found))
-    told = f"{len(found)} mutations of seed {options.seed} in {seconds:.0f} s"
-    print(told)
+    words = f"{len(found)} mutations of seed {options.seed} in {seconds:.0f} s"
+    print(words)
     if options.readme:
-        write_readme(f"{told}, by `python -m validation.fuzz --seed {options.seed} --count {options.count}`:", found)
+        write_readme(f"{words}, by `python -m validation.fuzz --seed {options.seed} --count {options.count}`:", found)
     if options.json:
         Path(options.json).write_text(json.dumps({"seed": options.seed, "seconds": seconds, "trials": found}, indent=1))
     return int(any(reply["outcome"] in FAULTS for reply in found))
 
 
 def fuzz(seed: int, count: int, area: str | None, folder: Path, limit: float) -> list[dict[str, Any]]:
-    """Make ``count`` trials, and print each fault; return the replies, each with its seed, number and area."""
+    """Run ``count`` trials, and print each fault; return the replies, each with its seed, number and area."""
     found: list[dict[str, Any]] = []
     index = -1
-    with Pool(folder, limit=limit) as pool, suppress(KeyboardInterrupt):  # what is done so far is shown
+    with Pool(folder, limit=limit) as pool, suppress(KeyboardInterrupt):  # results so far are shown
         while len(found) < count:
             index += 1
             if area is not None and area_of(index) != area:
@@ -70,7 +70,7 @@ def fuzz(seed: int, count: int, area: str | None, folder: Path, limit: float) ->
 
 
 def _mutation(seed: int, index: int, folder: Path) -> str:
-    """Return the mutation of a trial that has not lived to tell."""
+    """Return the mutation of a trial that has killed its worker."""
     from validation.fuzz.areas import trial_of
 
     place = Path(tempfile.mkdtemp(dir=folder))
@@ -78,7 +78,7 @@ def _mutation(seed: int, index: int, folder: Path) -> str:
 
 
 def replay(which: str, folder: Path, limit: float) -> int:
-    """Make one trial again, and tell all of it; its input is left in ``folder``."""
+    """Repeat one trial, and print all of its results; its input stays in ``folder``."""
     from validation.fuzz.areas import trial_of
 
     seed, index = map(int, which.split(":"))
@@ -95,7 +95,7 @@ def replay(which: str, folder: Path, limit: float) -> int:
 
 
 def write_readme(words: str, found: list[dict[str, Any]]) -> None:
-    """Replace the table at the end of the text beside this file by that of a run."""
+    """Replace the table at the end of README.md by that of a run."""
     path = Path(__file__).with_name("README.md")
     head, mark, _ = path.read_text(encoding="utf-8").partition("## A run\n")
     path.write_text(f"{head}{mark}\n{words}\n\n{table_text(found)}\n", encoding="utf-8")
@@ -108,9 +108,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--area", choices=AREAS)
     parser.add_argument("--limit", type=float, default=HANGS, help="processor time [s] of one trial")
     parser.add_argument("--json", metavar="FILE", help="write all outcomes")
-    parser.add_argument("--readme", action="store_true", help="put the table of this run into README.md")
+    parser.add_argument("--readme", action="store_true", help="write the table of this run into README.md")
     parser.add_argument("--replay", metavar="SEED:INDEX")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the input of --replay here")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the input of --replay here")
     return parser.parse_args()
 
 

@@ -20,7 +20,7 @@ POLYGONS: Final = ("Belgium", "Luxembourg")
 
 
 def tracer_case() -> dict[str, Any]:
-    """Return a case of two tracers in turning air: 6 x 5 x 4 cells, two steps."""
+    """Return a case of two tracers in rotating air: 6 x 5 x 4 cells, two steps."""
     return {
         "title": "small",
         "grid": {
@@ -41,7 +41,7 @@ def tracer_case() -> dict[str, Any]:
 
 
 def ozone_case(integrator: str = "imex") -> dict[str, Any]:
-    """Return a case with chemistry of five species, emission, deposition, profiles and light."""
+    """Return a case with chemistry of five species, emission, deposition, profiles and photolysis."""
     case = tracer_case()
     case["chemistry"] = {"mechanism": "small_strato", "integrator": integrator}
     case["emissions"] = {
@@ -92,7 +92,7 @@ def _value(value: Any) -> str:
 
 
 def weather(hours: int = 3) -> xr.Dataset:
-    """Return hourly fields as ERA5 has them on pressure levels, over a box larger than that of the cases."""
+    """Return hourly fields in the form of ERA5 on pressure levels, over a larger area than that of the cases."""
     time = np.datetime64("2022-08-31T09:00", "ns") + np.arange(hours) * np.timedelta64(1, "h")
     level, lat, lon = np.array([300, 500, 700, 850, 1000]), np.arange(52.0, 49.4, -0.5), np.arange(3.5, 6.1, 0.5)
     shape = (hours, level.size, lat.size, lon.size)
@@ -120,7 +120,7 @@ def weather(hours: int = 3) -> xr.Dataset:
 
 
 def inventory(folder: Path) -> Path:
-    """Write the shipped inventory, cut to two countries, into a folder."""
+    """Write the shipped inventory, reduced to two countries, into a folder."""
     folder.mkdir()
     for source in EMISSIONS.iterdir():
         target = folder / source.name
@@ -136,7 +136,7 @@ def inventory(folder: Path) -> Path:
 
 
 def _cut(topology: dict[str, Any]) -> dict[str, Any]:
-    """Keep two countries and the arcs that they use, which get new numbers."""
+    """Return a topology with two countries and their arcs, which are renumbered."""
     countries = topology["objects"]["countries"]
     countries["geometries"] = [each for each in countries["geometries"] if each["properties"]["name"] in POLYGONS]
     numbers: dict[int, int] = {}
@@ -155,7 +155,7 @@ def _cut(topology: dict[str, Any]) -> dict[str, Any]:
 
 
 def assign(tree: Any, key: str, value: Any) -> None:
-    """Set a value by its dotted key, making the tables on the way, whatever stands there."""
+    """Set a value by its dotted key, with missing tables created and other values replaced."""
     steps = [int(step) if step == "0" else step for step in key.split(".")]
     for step, after in pairwise(steps):
         wanted = list if after == 0 else dict

@@ -1,4 +1,4 @@
-"""Judges an answer: accepted, refused, or which fault."""
+"""Verdict on a response: accepted, refused, or a kind of fault."""
 
 import re
 from collections.abc import Iterator
@@ -12,24 +12,24 @@ from validation.fuzz.outcomes import ACCEPTED, FAULTS, REFUSED
 from validation.fuzz.trial import Answer, Trial, Verdict
 
 MARK: Final = "[red]Qzx[/red]"
-"""A text that is markup to Rich; were it taken as such, Qzx alone would be printed."""
+"""A text that is markup for Rich; interpreted as markup, only Qzx would be printed."""
 
 MOST_MEMORY: Final = 1_500_000_000
-"""Growth of the memory [bytes] that is more than any of these small inputs needs."""
+"""Growth of memory [bytes] above which a trial counts as a fault."""
 
 _COLUMNS, _LINES, _ITEMS = 200, 3, 20
 _CONTROL = re.compile(r"[^\S \n\t]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_BARE_MARK = re.compile(r"(?<!\[red\])(?<!red_)Qzx(?!\[/red\])")  # names of species may have become x_red_Qzx__red_
+_BARE_MARK = re.compile(r"(?<!\[red\])(?<!red_)Qzx(?!\[/red\])")  # names of species may become x_red_Qzx__red_
 _WARNING = re.compile(r"^.*\b(?:\w*Warning: .*|HDF5-DIAG.*|Exception ignored.*)$", re.MULTILINE)
 _ITEM = re.compile(r"  |\S+:\d+(:\d+)?: ")
-"""The beginning of a line that tells one of several faults: indented, or with file and line."""
+"""Beginning of a line that reports one of several faults: indented, or with file and line."""
 
 _RANGES: Final = {"K": (50.0, 1000.0), "Pa": (0.0, 1.2e5), "mol mol-1": (0.0, 1.0), "mol/mol": (0.0, 1.0)}
-"""Values that results may have, by their units; an array without units is not judged."""
+"""Valid ranges of results, by their units; an array without units is not checked."""
 
 
 class Results:
-    """What a run has left: arrays by name, and whether they can be read."""
+    """Results of a run: arrays by name, and whether they can be read."""
 
     def __init__(self, answer: Answer, trial: Trial) -> None:
         self.trouble = ""
@@ -64,7 +64,7 @@ class Results:
         return found.hexdigest()
 
     def not_finite(self) -> str:
-        """Return the first array that holds what is not finite."""
+        """Return the first array with values that are not finite."""
         for name, array in self.arrays.items():
             values = np.asarray(array)
             bad = (
@@ -79,7 +79,7 @@ class Results:
         return ""
 
     def not_sane(self) -> str:
-        """Return the first array whose values cannot be."""
+        """Return the first array with impossible values."""
         for name, array in self.arrays.items():
             values = np.asarray(array)
             if values.dtype.kind != "f" or not values.size:
@@ -140,16 +140,16 @@ def _wrong_results(trial: Trial, printed: str, results: Results, base: str) -> I
     summary = trial.output / "summary.txt" if trial.output is not None else Path("/nonexistent")
     text = printed + (summary.read_text(encoding="utf-8") if summary.is_file() else "")
     if trial.never:
-        yield Verdict("silent", "it has no sound meaning, and is accepted", trial.kind)
+        yield Verdict("silent", "invalid input is accepted", trial.kind)
     same = base and results.digest() == base
-    if trial.told and not same and trial.told not in text:
-        yield Verdict("silent", f"other results, and nothing tells of {trial.told!r}", trial.kind)
-    elif same and not trial.told:
+    if trial.mentions and not same and trial.mentions not in text:
+        yield Verdict("silent", f"other results, and no message mentions {trial.mentions!r}", trial.kind)
+    elif same and not trial.mentions:
         yield Verdict("silent", "the results are those of the sound input", trial.kind)
 
 
 def _unclear(trial: Trial, answer: Answer) -> Iterator[Verdict]:
-    """A message has three lines of a wide terminal at most, and as many for each of several faults, indented."""
+    """Yield a verdict for a message longer than three lines of a wide terminal, or three lines per indented fault."""
     message = answer.stderr.strip()
     head, items = [], []
     for number, line in enumerate(message.splitlines()):
@@ -157,8 +157,8 @@ def _unclear(trial: Trial, answer: Answer) -> Iterator[Verdict]:
     longest = max((_wrapped(line) for line in items), default=0)
     if not message:
         if answer.code == 1 and answer.stdout:
-            return  # a report of what is wrong with a mechanism
-        yield Verdict("unclear", f"exit code {answer.code} without a word", trial.kind)
+            return  # a report of faults of a mechanism
+        yield Verdict("unclear", f"exit code {answer.code} without a message", trial.kind)
     elif sum(map(_wrapped, head)) > _LINES or longest > _LINES or len(items) > _ITEMS:
         lines = f"{sum(map(_wrapped, head))} lines and {len(items)} items of up to {longest} lines"
         yield Verdict("unclear", f"{lines}: {message[:200]!r}", f"long: {trial.kind}")
@@ -169,7 +169,7 @@ def _unclear(trial: Trial, answer: Answer) -> Iterator[Verdict]:
 
 
 def _names_file(trial: Trial, message: str) -> bool:
-    """Return whether a message names a file of the input by its path: not one of the results."""
+    """Return whether a message names a file of the input by its path, and not one of the results."""
     return re.search(re.escape(f"{trial.folder}/") + r"(?!out/)", message) is not None
 
 

@@ -1,4 +1,4 @@
-"""Values that nobody would write, and some that people do."""
+"""Unusual and ordinary values for mutations."""
 
 import random
 from typing import Any, Final
@@ -10,7 +10,7 @@ NUMBERS: Final = (
     "1e18", "9223372036854775808", "-9223372036854775809", "1" + "0" * 400, "1e-9", "2.5", "1_000", "0x10", "１２",
     "1,5",
 )  # fmt: skip
-"""Numbers as texts; those in words are not numbers everywhere."""
+"""Numbers as texts; numbers in words are not accepted everywhere."""
 
 TEXTS: Final = (
     "", " ", "\t", "\n", "\r", "a\nb", "a\rb", "\x00", "a\x00b", "\x1b[31mred\x1b[0m", "\x07", "\x7f", "\x85", "\u2028",
@@ -42,7 +42,7 @@ def text(rng: random.Random) -> str:
 
 
 def quantity(rng: random.Random, unit: str) -> str:
-    """Return a number with a unit, rarely a right one with the right one."""
+    """Return a number with a unit, rarely a correct one with the correct unit."""
     own = [part for part in unit.split(" or ") if part] or ["1"]
     unit = rng.choice(own)
     return rng.choice([
@@ -53,7 +53,7 @@ def quantity(rng: random.Random, unit: str) -> str:
 
 
 def anything(rng: random.Random) -> Any:
-    """Return a value of any type that TOML and JSON know."""
+    """Return a value of any type of TOML and JSON."""
     return rng.choice([
         lambda: text(rng), lambda: text(rng), lambda: number(rng), lambda: True, lambda: -1, lambda: 0, lambda: 10**18,
         lambda: 2**63, lambda: 1e308, lambda: float("nan"), lambda: float("inf"), lambda: [], lambda: {}, lambda: [""],
@@ -70,7 +70,7 @@ def deep(rng: random.Random, inner: Any) -> Any:
 
 
 def spoil_text(rng: random.Random, content: str) -> tuple[str, str]:
-    """Return a text with one thing wrong, and what it is in words."""
+    """Return a text with one fault, and the description of the fault."""
     lines = content.splitlines(keepends=True)
     at = rng.randrange(len(lines)) if lines else 0
     place = rng.randrange(len(content)) if content else 0
@@ -110,7 +110,7 @@ def spoil_text(rng: random.Random, content: str) -> tuple[str, str]:
 
 
 def spoil_bytes(rng: random.Random, content: bytes) -> tuple[bytes, str]:
-    """Return bytes with some of them wrong, and what it is in words."""
+    """Return bytes with a fault, and its description."""
     at = rng.randrange(len(content)) if content else 0
     match rng.randrange(8):
         case 0 | 1 | 2:
@@ -132,7 +132,7 @@ def spoil_bytes(rng: random.Random, content: bytes) -> tuple[bytes, str]:
 
 
 def spoil_file(rng: random.Random, content: bytes) -> tuple[bytes, str]:
-    """Return a text file with something wrong, as text or as bytes."""
+    """Return a text file with a fault, as text or as bytes."""
     if rng.random() < 0.25:
         return spoil_bytes(rng, content)
     if rng.random() < 0.1:
@@ -146,7 +146,7 @@ def spoil_file(rng: random.Random, content: bytes) -> tuple[bytes, str]:
 
 
 def spoil_tree(rng: random.Random, tree: Any, values: Any = None) -> tuple[Any, str, str]:
-    """Return a tree of lists and tables with one node changed, what it is in words, and its path."""
+    """Return a tree of lists and tables with one node changed, the description of the change, and its path."""
     paths = [path for path in _paths(tree) if path]
     path = rng.choice(paths)
     parent = tree

@@ -1,4 +1,4 @@
-"""Watches over a worker: hands it trials, ends it where one hangs, and starts another in its place."""
+"""Supervision of a worker: sends it trials, ends it where one hangs, and starts a new one."""
 
 import json
 import os
@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any, Final
 
 HANGS: Final = 20.0
-"""Processor time [s] of one trial after which it is called a hang; none needs a tenth of it, but those that compile."""
+"""Processor time [s] of a trial that counts as a hang; only trials with compilation need more than a tenth of it."""
 
 _WAITS: Final = 8.0
-"""Times as long on the wall clock, for a trial that waits without computing, or beside other work."""
+"""Factor of the wall time, for a trial that waits without computing, or on a busy machine."""
 
 _RENEWED: Final = 300
-"""Trials after which a worker is replaced, so that what leaks does not add up."""
+"""Trials after which a worker is replaced, so that leaks do not accumulate."""
 
 
 @dataclass
 class Pool:
-    """One worker at a time, in ``folder``; ``command`` starts one, with the folder as last argument."""
+    """Single worker at a time, in ``folder``; ``command`` starts one, with the folder as last argument."""
 
     folder: Path
     command: list[str] = field(default_factory=lambda: [sys.executable, "-m", "validation.fuzz.worker"])
@@ -43,7 +43,7 @@ class Pool:
         self._end()
 
     def ask(self, seed: int, index: int) -> dict[str, Any]:
-        """Return the worker's reply; of a trial that ends it, or comes to no end, the outcome says so."""
+        """Return the worker's reply; for a trial that ends it or hangs, the corresponding outcome."""
         if self._process is None or self._made >= _RENEWED:
             self._end()
             self._start()
@@ -65,8 +65,8 @@ class Pool:
             return reply
         code = process.wait()
         self._end()
-        if "validation/fuzz" in (told := (self.folder / "errors").read_text(errors="replace")):
-            return {"outcome": "broken", "detail": told[-1500:], "mutation": "unknown"}
+        if "validation/fuzz" in (errors := (self.folder / "errors").read_text(errors="replace")):
+            return {"outcome": "broken", "detail": errors[-1500:], "mutation": "unknown"}
         ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return {"outcome": "killed", "detail": ended, "group": _inner(self._stack(process.pid)) or ended}
 
@@ -106,7 +106,7 @@ class Pool:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a person's shell, with the kernel cache of the tests."""
+    """Return the environment of an ordinary shell, with the kernel cache of the tests."""
     checkout = Path(__file__).parents[2]
     kept = {key: value for key, value in os.environ.items() if key not in ("AIRSHED_DEBUG", "COLUMNS")}
     paths = [os.environ.get("PYTHONPATH", ""), str(checkout)]
@@ -115,7 +115,7 @@ def environment() -> dict[str, str]:
 
 
 def _processor_time(pid: int) -> float:
-    """Return the processor time [s] of a process and of its children that have ended."""
+    """Return the processor time [s] of a process and of its finished children."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -124,7 +124,7 @@ def _processor_time(pid: int) -> float:
 
 
 def _inner(stack: str) -> str:
-    """Return the innermost place in the model of a stack that faulthandler has written."""
+    """Return the innermost location in the model in a stack written by faulthandler."""
     current = stack.rsplit("Current thread", 1)[-1]
     found = re.search(r'/airshed/([\w/]+\.py)", line \d+ in (\S+)', current)
     return f"{found[1]}:{found[2]}" if found else ""

@@ -1,4 +1,4 @@
-"""The table of counts, and the faults by their groups."""
+"""Table of counts, and faults by their groups."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from validation.fuzz.outcomes import FAULTS, OUTCOMES
 
 
 def table_text(found: Sequence[dict[str, Any]]) -> str:
-    """Return the counts by area and outcome, as a table of Markdown; outcomes that never came are left out."""
+    """Return the counts by area and outcome as a Markdown table, without unused outcomes."""
     counts = Counter((reply["area"], reply["outcome"]) for reply in found)
     outcomes = [name for name in OUTCOMES if name in OUTCOMES[:2] or any(key[1] == name for key in counts)]
     areas = list(dict.fromkeys(sorted(reply["area"] for reply in found)))

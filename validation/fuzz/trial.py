@@ -1,4 +1,4 @@
-"""One trial: a spoilt input in a folder of its own, what is done with it, and what is expected of the answer."""
+"""A trial: a spoiled input in its folder, its use, and the expected response."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any
 
 Call = Callable[[], dict[str, Any]]
-"""An action in Python in place of a command; returns arrays by name, as results."""
+"""An action in Python instead of a command; returns arrays by name, as results."""
 
 
 @dataclass
 class Trial:
-    """What a mutation has made of the input, which lies in ``folder``.
+    """Result of a mutation of the input in ``folder``.
 
-    mutation   in words, as it is shown
-    kind       mutations of the same kind are counted as one group of faults
+    mutation   description for the report
+    kind       mutations of the same kind count as one group of faults
     arguments  of the command `airshed`, or else ``call`` of the library
     output     folder or file of the results; None where there are none
     names      a refusal must name one of these: the file, the key or the row
     base       name of the sound input from which results must differ; "" where they need not
-    told       results may stay as they are, but where they differ, words or summary must mention this; "" for nothing
-    never      whether this has no sound meaning, so that it must be refused
+    mentions   where results differ, the output or summary must mention this; "" for nothing
+    never      whether the input is invalid and must be refused
     absent     files that exist only if the input has run code
     """
 
@@ -32,14 +32,14 @@ class Trial:
     output: Path | None = None
     names: tuple[str, ...] = ()
     base: str = ""
-    told: str = ""
+    mentions: str = ""
     never: bool = False
     absent: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How it ended: exit code, what was printed, the defect that was raised, if any, and its place in the code."""
+    """Response: exit code, output, the raised defect if any, and its place in the code."""
 
     code: int
     stdout: str
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """An outcome with the reason for it; faults with the same ``group`` have one root cause, as far as one can see."""
+    """An outcome with its reason; faults with the same ``group`` probably have the same cause."""
 
     outcome: str
     detail: str = ""

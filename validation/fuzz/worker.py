@@ -1,7 +1,7 @@
-"""A worker: makes trials in this process, one after another, and answers for each in a line of JSON.
+"""Worker: runs trials in this process, one after another, and replies to each with a line of JSON.
 
-It is started by `pool`, which ends it where it hangs. Its own answers go out by the descriptor that was its output;
-what the trials print goes into files of theirs.
+`pool` starts it, and ends it where it hangs. Its replies use the descriptor of its original output; the output of
+trials goes to files.
 """
 
 import ctypes
@@ -23,18 +23,18 @@ from validation.fuzz.judge import judge
 from validation.fuzz.trial import Answer, Trial, Verdict
 
 ADDRESS_SPACE: Final = 8 << 30
-"""More address space [bytes] than a trial ever needs; what asks for more gets a MemoryError."""
+"""Limit of address space [bytes], larger than a trial needs; larger requests get a MemoryError."""
 
 
 class Worker:
-    """Makes trials in a folder."""
+    """Runner of trials in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._bases: dict[str, str] = {}
 
     def make(self, seed: int, index: int, keep: bool = False) -> tuple[Trial, Answer, Verdict]:
-        """Make the trial of a seed and a number, and judge it; its files are removed unless they are to be kept."""
+        """Run and judge the trial of a seed and a number; its files are removed unless `keep`."""
         place = self._folder / f"{seed}-{index}"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -46,7 +46,7 @@ class Worker:
         return trial, answer, verdict
 
     def _digest(self, name: str) -> str:
-        """Return the fingerprint of a sound input's results, made at the first need."""
+        """Return the fingerprint of a sound input's results, computed on first use."""
         if name and name not in self._bases:
             place = self._folder / f"base-{name}-{os.getpid()}"
             place.mkdir(parents=True)
@@ -60,14 +60,14 @@ class Worker:
 
 
 def perform(trial: Trial, place: Path) -> Answer:
-    """Do what a trial does, as a user would, and return the answer."""
+    """Perform a trial as a user would, and return the response."""
     action: Callable[[], Any] = trial.call or (lambda: _command(trial.arguments))
     arrays, code, defect, where = None, 0, "", ""
     before = _reset_peak()
     home = Path.cwd()
     os.chdir(trial.folder)
     try:
-        with _Captured(place) as captured:
+        with _OutputCapture(place) as captured:
             try:
                 found = action()
                 arrays = found if isinstance(found, dict) else None
@@ -101,21 +101,21 @@ def _defect(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return the type of an error and the innermost place in the model where it came through."""
+    """Return the type of an error and its innermost location in the model."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/airshed/" in frame.filename]
     inner = frames[-1] if frames else None
     where = f"{inner.filename.rsplit('/airshed/', 1)[1]}:{inner.name}" if inner else "?"
     return f"{type(error).__name__} in {where}"
 
 
-class _Captured:
-    """Sends descriptors 1 and 2 into files, also what libraries in C print."""
+class _OutputCapture:
+    """Redirects descriptors 1 and 2 to files, including output of C libraries."""
 
     def __init__(self, place: Path) -> None:
         self._paths = [place / ".stdout", place / ".stderr"]
         self.stdout = self.stderr = ""
 
-    def __enter__(self) -> "_Captured":
+    def __enter__(self) -> "_OutputCapture":
         self._kept = [os.dup(1), os.dup(2)]
         for number, path in enumerate(self._paths, 1):
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -149,9 +149,9 @@ def _memory(name: str) -> int:
 
 
 def main() -> None:
-    """Read lines of `seed index`, and answer each."""
+    """Read lines of `seed index`, and reply to each."""
     folder = Path(sys.argv[1])
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it does not outlive the harness, even in a hang
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: the worker ends with the harness, even in a hang
     answers = os.fdopen(os.dup(1), "w")
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)

@@ -1,1 +1,1 @@
-"""Mutation testing: what share of small errors in the sources the tests catch, see README.md."""
+"""Mutation testing: the share of small errors in the sources that the tests catch, see README.md."""

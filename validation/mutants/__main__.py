@@ -1,9 +1,9 @@
-"""Sample mutants, run the tests on each of them in another checkout, and compare what two sets of tests catch.
+"""Sample mutants, run the tests on each of them in another checkout, and compare the results of two sets of tests.
 
-python -m validation.mutants sample --seed 1 --python 30 --cpp 15 kernels air/programs adjoint > mutants.jsonl
-python -m validation.mutants run mutants.jsonl --checkout DIR --coverage DIR/.coverage --results old.jsonl
-python -m validation.mutants control old.jsonl --checkout DIR
-python -m validation.mutants compare old.jsonl new.jsonl
+``python -m validation.mutants sample --seed 1 --python 30 --cpp 15 kernels air/programs adjoint > mutants.jsonl``
+``python -m validation.mutants run mutants.jsonl --checkout DIR --coverage DIR/.coverage --results old.jsonl``
+``python -m validation.mutants control old.jsonl --checkout DIR``
+``python -m validation.mutants compare old.jsonl new.jsonl``
 """
 
 import argparse
@@ -23,11 +23,11 @@ from validation.mutants.trial import Trials
 ROOT = Path(__file__).resolve().parents[2]
 
 Line = dict[str, object]
-"""A mutant, and in results what happened."""
+"""A mutant, in results with its outcome."""
 
 
 def main() -> None:
-    """Read the command line and do what it says."""
+    """Run a command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     sample_options = commands.add_parser("sample", help="print mutants as JSON lines")
@@ -48,7 +48,7 @@ def main() -> None:
         command.add_argument("--coverage", type=Path, help="lines of tests; else the tests of the package run")
         command.add_argument("--seconds", type=Path, help="times of tests; else each counts as one second")
         command.add_argument("-m", "--markers", default="", help="expression for pytest -m")
-    compare_options = commands.add_parser("compare", help="print a table of what two results caught")
+    compare_options = commands.add_parser("compare", help="print a table of the mutants caught in two results")
     compare_options.add_argument("old", type=Path)
     compare_options.add_argument("new", type=Path)
     options = parser.parse_args()
@@ -75,7 +75,7 @@ def sample(packages: list[str], seed: int, python: int, cpp: int) -> Iterator[Mu
 
 
 def _drawn(by_file: list[list[Mutant]], count: int, dice: random.Random) -> list[Mutant]:
-    """Return mutants of files in turn: of large files as of small ones."""
+    """Return mutants of files in turn, as many of large files as of small ones."""
     left = [dice.sample(each, len(each)) for each in by_file if each]
     dice.shuffle(left)
     found: list[Mutant] = []
@@ -86,7 +86,7 @@ def _drawn(by_file: list[list[Mutant]], count: int, dice: random.Random) -> list
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the tests on each mutant that the results do not hold, and append what happened."""
+    """Run the tests on each mutant that is not in the results, and append the outcomes."""
     done = {_key(each) for each in _lines(options.results)} if options.results.exists() else set()
     trials = _trials(options)
     for line in _lines(options.mutants):
@@ -122,7 +122,7 @@ def _trials(options: argparse.Namespace) -> Trials:
 
 
 def comparison(old: list[Line], new: list[Line]) -> str:
-    """Return a table of the mutants that both results hold, and a list of those that only the old one caught."""
+    """Return a table of the mutants in both results, and a list of mutants that only the old one caught."""
     later = {_key(line): line for line in new}
     pairs = [(line, later[_key(line)]) for line in old if _key(line) in later]
     rows = ["| package | mutants | caught before | caught now | share |", "| --- | --- | --- | --- | --- |"]
@@ -132,13 +132,13 @@ def comparison(old: list[Line], new: list[Line]) -> str:
         both = sum(bool(first["caught"] and second["caught"]) for first, second in mine)
         rows.append(f"| {package} | {len(mine)} | {before} | {now} | {both / max(before, 1):.1%} |")
     lost = [f"- {_text(first)} ({first['by']})" for first, second in pairs if first["caught"] and not second["caught"]]
-    apart = len(old) + len(new) - 2 * len(pairs)
-    rest = [f"Not compared: {apart} mutants that only one of the results holds."] if apart else []
+    single = len(old) + len(new) - 2 * len(pairs)
+    rest = [f"Not compared: {single} mutants that are in one of the results only."] if single else []
     return "\n".join([*rows, "", "Caught before and not now:", *(lost or ["none"]), *rest])
 
 
 def _text(line: Line) -> str:
-    """Return where a mutant is and what it changes, in one line."""
+    """Return the location and the change of a mutant, in one line."""
     old, new = (" ".join(str(line[name]).split()) for name in ("old", "new"))
     return f"{line['file']}:{line['line']} `{old}` -> `{new}`"
 

@@ -1,4 +1,4 @@
-"""Mutants of C++ headers and templates: one operator, number or call changed in a line of code."""
+"""Mutants of C++ headers and templates: one changed operator, number or call in a line of code."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ CHANGES = (
     (r"\bmaximum\(", "minimum("), (r"\bminimum\(", "maximum("), (r" && ", " || "),
     (r"\+ 1\b", "+ 2"), (r"- 1\b", "- 2"),
 )  # fmt: skip
-"""Patterns and what replaces them."""
+"""Patterns and their replacements."""
 
 _NO_CODE = re.compile(r"^\s*(//|\*|/\*|#|\{%|\{#|template|using|static_assert|for \(.*\{%)")
 

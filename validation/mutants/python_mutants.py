@@ -1,4 +1,4 @@
-"""Mutants of Python sources: one operator, number, condition or statement changed."""
+"""Mutants of Python sources: one changed operator, number, condition or statement."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ SWAPS: dict[type[ast.AST], tuple[str, str]] = {
     ast.NotIn: ("not in", "in"), ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
     ast.FloorDiv: ("//", "*"), ast.And: ("and", "or"), ast.Or: ("or", "and"),
 }  # fmt: skip
-"""Operator, its text, and what replaces that."""
+"""Operator, its text, and the replacements."""
 
 _SILENT = {"__repr__", "__str__", "__post_init__"}
 
@@ -33,14 +33,14 @@ class Mutant:
     new: str
 
     def apply(self, text: str) -> str:
-        """Return the changed text; raises ValueError where the file is another one."""
+        """Return the changed text; raises ValueError where the file has changed since the mutant was drawn."""
         if text[self.start : self.end] != self.old:
-            raise ValueError(f"{self.file}:{self.line} is not what the mutant was made of")
+            raise ValueError(f"{self.file}:{self.line} is not the text from which the mutant was made")
         return text[: self.start] + self.new + text[self.end :]
 
 
 class Source:
-    """The text of a file, with the offsets [characters] of what its syntax tree names by lines and columns [bytes]."""
+    """Text of a file, with offsets [characters] for the lines and columns [bytes] of its syntax tree."""
 
     def __init__(self, text: str) -> None:
         self.text, self._lines = text, text.splitlines(keepends=True)
@@ -55,7 +55,7 @@ class Source:
         return start, end
 
     def operator(self, left: ast.AST, right: ast.AST, symbol: str) -> tuple[int, int]:
-        """Return the offsets of the operator between two nodes, or of nothing."""
+        """Return the offsets of the operator between two nodes; an empty span without one."""
         start, end = self.span(left)[1], self.span(right)[0]
         match = re.search(
             rf"(?<![\w]){re.escape(symbol)}(?![\w])" if symbol[0].isalpha() else re.escape(symbol), self.text[start:end]
@@ -71,7 +71,7 @@ class Source:
 
 
 def python_mutants(root: Path, path: Path) -> list[Mutant]:
-    """Return the mutants of a Python file that still are Python."""
+    """Return the mutants of a Python file that are valid Python."""
     source = Source(path.read_text(encoding="utf-8"))
     found = []
     for node, (start, end), new in _changes(ast.parse(source.text), source):
@@ -83,7 +83,7 @@ def python_mutants(root: Path, path: Path) -> list[Mutant]:
 
 
 def _changes(tree: ast.AST, source: Source) -> Iterator[tuple[ast.AST, tuple[int, int], str]]:
-    """Yield nodes, spans and what replaces these."""
+    """Yield nodes, spans and their replacements."""
     for node in _executed(tree):
         if isinstance(node, ast.BinOp) and type(node.op) in SWAPS:
             symbol, new = SWAPS[type(node.op)]
@@ -115,7 +115,7 @@ def _changes(tree: ast.AST, source: Source) -> Iterator[tuple[ast.AST, tuple[int
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that a run executes and whose effect a test could see."""
+    """Yield the nodes that a run executes with effects visible to tests."""
     skipped: tuple[ast.AST | None, ...] = ()
     if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
         return

@@ -1,4 +1,4 @@
-"""The tests that run a line, by a coverage database with a context for each test, cheapest first."""
+"""Tests that run a line, from a coverage database with a context for each test, the fastest first."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ NEAR = 0.2
 
 
 class Coverage:
-    """Lines that tests run, as `pytest --cov --cov-context=test` records them in ``.coverage``."""
+    """Lines run by tests, as recorded by `pytest --cov --cov-context=test` in ``.coverage``."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -41,7 +41,7 @@ def _has(bits: bytes, line: int) -> bool:
 
 
 def runs_at_import(text: str, line: int) -> bool:
-    """Return whether a line of Python is in no body of a function, so that one test at most is seen to run it."""
+    """Return whether a line of Python is outside of functions, so that at most one test is seen to run it."""
     bodies = (
         (node.body[0].lineno, node.end_lineno or 0)
         for node in ast.walk(ast.parse(text))
@@ -54,9 +54,9 @@ _DURATION = re.compile(r"^\s*([\d.]+)s?\s.*?\s*(tests/.*::.*)$")
 
 
 def read_seconds(text: str) -> Mapping[str, float]:
-    """Return the seconds of each test, which are added up over lines "seconds ... node id".
+    """Return the seconds of each test, summed over lines "seconds ... node id".
 
-    `pytest --durations=0 -vv` prints such lines, and other lines are skipped.
+    `pytest --durations=0 -vv` prints such lines; other lines are skipped.
     """
     found: dict[str, float] = defaultdict(float)
     for match in filter(None, map(_DURATION.match, text.splitlines())):
@@ -65,7 +65,7 @@ def read_seconds(text: str) -> Mapping[str, float]:
 
 
 def batches(tests: Iterable[str], seconds: Mapping[str, float], near: str, limit: float) -> list[list[str]]:
-    """Return tests in batches of growing time: those of a folder first, the cheapest first, up to a limit [s].
+    """Return tests in batches of growing time: those of a folder first, the fastest first, up to a limit [s].
 
     near  start of the node ids of tests that are close to the mutant
     """

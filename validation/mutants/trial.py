@@ -1,4 +1,4 @@
-"""Runs the tests of a checkout on a mutant."""
+"""Runs of the tests of a checkout on a mutant."""
 
 import argparse
 import fcntl
@@ -29,17 +29,17 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Answer:
-    """Exit code of pytest, and what it printed."""
+    """Exit code and output of pytest."""
 
     code: int
     text: str
 
 
 class Trials:
-    """Trials in a checkout, whose files are as before after each.
+    """Trials in a checkout, whose files are restored after each.
 
-    Raises SystemExit where another run uses the checkout, where the checkout has changes, such as a mutant of a run
-    that was killed, or where its tests cannot be collected or files of tests do not exist.
+    Raises SystemExit where another run uses the checkout, or where it has changes, such as a mutant of a killed run. It
+    also does so where tests cannot be collected or test files do not exist.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -60,7 +60,7 @@ class Trials:
         os.close(self._lock)
 
     def outcome(self, mutant: Mutant) -> dict[str, object]:
-        """Return whether the tests caught a mutant, which one did, and after how many seconds."""
+        """Return whether the tests caught a mutant, which test did, and after how many seconds."""
         began, by = time.monotonic(), ""
         with self._changed(mutant), tempfile.TemporaryDirectory() as cache:
             variables = {} if mutant.file.endswith(".py") else {"AIRSHED_CACHE": cache}
@@ -71,7 +71,7 @@ class Trials:
         return {"caught": bool(by), "by": by, "seconds": round(time.monotonic() - began, 1)}
 
     def failures(self, tests: Collection[str]) -> set[str]:
-        """Return which of some tests fail in the unchanged checkout."""
+        """Return the tests among some that fail in the unchanged checkout."""
         if not tests:
             return set()
         answer = self._pytest("-q", "-rfE", *self._markers, *tests)
@@ -80,7 +80,7 @@ class Trials:
         return {_longest_start(line, tests) for line in _FAILED.findall(answer.text)}
 
     def _batches(self, mutant: Mutant) -> list[list[str]]:
-        """Return the tests that run on a mutant, in the order of their runs."""
+        """Return the tests to run on a mutant, in their order."""
         if not mutant.file.endswith(".py"):
             return [[each] for each in self._cpp_tests]
         near = f"tests/{Path(mutant.file).parts[2]}/"
@@ -93,7 +93,7 @@ class Trials:
         return batches(tests, self._seconds, near, self._limit)
 
     def _failure(self, tests: list[str], variables: Mapping[str, str]) -> str:
-        """Return the first test that fails, or that the time ran out; nothing if all pass."""
+        """Return the first test that fails, or the expiry of the time limit; empty if all pass."""
         try:
             arguments = ("-x", "-q", "-rfE", *self._markers, *tests)
             answer = self._pytest(*arguments, timeout=TIMEOUT * self._limit, variables=variables)
@@ -103,7 +103,7 @@ class Trials:
             return ""
         if found := _FAILED.search(answer.text):
             return _longest_start(found[1], self.known)
-        # A mutant may rename the parameters of a test. A run of all tests does not notice that.
+        # A mutant may rename the parameters of a test, which a run of all tests does not detect.
         if "ERROR: not found: " in answer.text:
             present = self._collected(*{name.partition("::")[0] for name in tests})
             left = [name for name in tests if name in present]
@@ -112,7 +112,7 @@ class Trials:
         return f"exit code {answer.code}"
 
     def _collected(self, *files: str) -> set[str]:
-        """Return the node ids of the tests of some files, or of all; those that cannot be collected are left out."""
+        """Return the node ids of the tests of some files, or of all; tests that cannot be collected are left out."""
         answer = self._pytest("--collect-only", "-q", *self._markers, *files)
         if answer.code not in (PASSED, NOTHING_SELECTED) and not files:
             sys.exit(f"{self._checkout}: pytest cannot collect the tests:\n{answer.text[-2000:]}")
@@ -120,7 +120,7 @@ class Trials:
 
     def _require_no_other_run(self) -> None:
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until this object or this process ends
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until this object or process ends
         except BlockingIOError:
             sys.exit(f"{self._checkout}: another run plants mutants there")
 
@@ -128,13 +128,13 @@ class Trials:
         command = ["git", "-C", str(self._checkout), "status", "--porcelain", "--untracked-files=no", "src"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode or done.stdout:
-            sys.exit(f"{self._checkout}: src is not as committed, so that tests would not run on one mutant alone:\n"
+            sys.exit(f"{self._checkout}: src has uncommitted changes, so tests would not run on a single mutant:\n"
                      f"{done.stdout}{done.stderr}")  # fmt: skip
 
     def _pytest(
         self, *arguments: str, timeout: float | None = None, variables: Mapping[str, str] | None = None
     ) -> Answer:
-        """Run pytest in the checkout; node ids reach it in a file, since a command line cannot hold a thousand."""
+        """Run pytest in the checkout; node ids are passed in a file, since a command line cannot hold a thousand."""
         command = [str(self._checkout / ".venv/bin/python"), "-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider"]
         inherited = {
             name: value
@@ -159,7 +159,7 @@ class Trials:
         text = path.read_bytes()
         try:
             path.write_bytes(mutant.apply(text.decode()).encode())
-            shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)  # a change within a second is overlooked
+            shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)  # Python overlooks a change within a second
             yield
         finally:
             path.write_bytes(text)
@@ -169,7 +169,7 @@ class Trials:
 def _run(
     command: list[str], folder: Path, environment: Mapping[str, str], output: object, timeout: float | None
 ) -> int:
-    """Run a program and return its exit code; end it and all that it started where the time or this run ends."""
+    """Run a program and return its exit code; end it with its children on timeout or at the end of this run."""
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
         start_new_session=True,
@@ -183,5 +183,5 @@ def _run(
 
 
 def _longest_start(text: str, names: Collection[str]) -> str:
-    """Return the longest name that a line of pytest starts with, or what is before " - ", which names may hold too."""
+    """Return the longest name that a line of pytest starts with, or the part before " - ", which names may contain."""
     return max((name for name in names if text.startswith(name)), key=len, default=text.partition(" - ")[0])

@@ -1,1 +1,1 @@
-"""Chemistry from thousands of random states: does any method get stuck, and is any result wrong?"""
+"""Chemistry from thousands of random states: methods that get stuck, and wrong results."""

@@ -23,28 +23,29 @@ LENGTH: Final = 3600.0
 TOLERANCES: Final = Tolerances(1e-2, 1e4)
 """The defaults of `strang`."""
 MOST: Final = 10_000
-"""Steps of a cell: one that takes more counts as stuck."""
+"""Steps of a cell above which it counts as stuck."""
 
 
 def integrated(kernel: CellKernel, states: States, method: Tableau) -> CellResults:
-    """Return what a method makes of all cells in an hour."""
+    """Return the results of a method for all cells after an hour."""
     solver = CellSolver(kernel, method, TOLERANCES, most_steps=MOST)
     inputs = stack_inputs(kernel, states.values, (), states.y.shape[1])
     return integrate_cells(solver, states.y, inputs, 0.0, LENGTH, first=0.01 * LENGTH)
 
 
 def figures_of(name: str, cells: int, compared: int) -> dict[str, Any]:
-    """Return the figures of a mechanism by method: cells stuck, steps tried, errors over the tolerance."""
+    """Return the figures of a mechanism by method: stuck cells, attempted steps, errors over the tolerance."""
     states = random_states(name, cells)
     kernel = compile_chemistry(states.network)
-    wanted = np.array([solve(states, cell, LENGTH) for cell in range(compared)]).T
-    known = np.isfinite(wanted).all(axis=0) & (wanted >= -TOLERANCES.absolute).all(axis=0)  # Radau may go below zero
-    tolerated = TOLERANCES.absolute + TOLERANCES.relative * np.maximum(wanted, states.y[:, :compared])
+    expected = np.array([solve(states, cell, LENGTH) for cell in range(compared)]).T
+    # Radau may give negative values.
+    known = np.isfinite(expected).all(axis=0) & (expected >= -TOLERANCES.absolute).all(axis=0)
+    tolerated = TOLERANCES.absolute + TOLERANCES.relative * np.maximum(expected, states.y[:, :compared])
     figures: dict[str, Any] = {}
     for method in METHODS.values():
         found = integrated(kernel, states, method)
         tried = found.accepted + found.rejected
-        error = np.sqrt(np.mean(((found.y[:, :compared] - wanted) / tolerated) ** 2, axis=0))[known]
+        error = np.sqrt(np.mean(((found.y[:, :compared] - expected) / tolerated) ** 2, axis=0))[known]
         figures[method.name] = {
             "stuck": int((found.reached < LENGTH).sum()), "mean steps": float(tried.mean()),
             "most steps": int(tried.max()),
@@ -55,7 +56,7 @@ def figures_of(name: str, cells: int, compared: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run what is asked for, and add it to the figures."""
+    """Run the requested mechanisms, and add their figures."""
     parser = argparse.ArgumentParser(prog="python -m validation.random_states")
     parser.add_argument("names", nargs="+", metavar="NAME")
     parser.add_argument("--cells", type=int, default=10_000)

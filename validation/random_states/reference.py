@@ -1,7 +1,7 @@
-"""The same equations solved by SciPy's Radau: implicit, of order five, with code that shares nothing with Airshed's.
+"""The same equations solved by SciPy's Radau: implicit, of order five, and independent of Airshed's code.
 
-A species that reactions consume without needing it stops at zero: what consumes it so does in proportion to
-y / (y + 1000), in molecules cm-3.
+A species that reactions consume without needing it as a reactant stops at zero: its consumption is proportional to
+4 y / (y + 1000), in molecules cm-3.
 """
 
 from collections.abc import Callable
@@ -25,16 +25,16 @@ ABSOLUTE: Final = 1e-3
 """Tolerances of Radau; the absolute one in molecules cm-3."""
 
 MOST_CALLS: Final = 30_000
-"""Evaluations of dy/dt; a species that is cut off at zero may let Radau take any number."""
+"""Limit of evaluations of dy/dt; a species that is cut off at zero may lead Radau to any number."""
 
 _FEW: Final = 1e3
 
 
 @dataclass(frozen=True)
 class Equations:
-    """dy/dt of a mechanism as matrices: speeds are products of reactants, behind which stand ones.
+    """dy/dt of a mechanism as matrices: speeds are products of reactants, padded with ones.
 
-    drawn  the part of `net` by which species are consumed that are not needed
+    drawn  the part of `net` by which species are consumed without being reactants
     """
 
     reactants: npt.NDArray[np.int64]
@@ -76,7 +76,7 @@ def _share(y: Array) -> Array:
 
 
 def solve(states: States, cell: int, length: float) -> Array:
-    """Return the state (species,) of a cell after some seconds; not a number where Radau fails or takes too long."""
+    """Return the state (species,) of a cell after some seconds; NaN where Radau fails or takes too long."""
     equations = Equations.of(states.network)
     k = rates(states.network, {name: float(value[cell]) for name, value in states.values.items()})
     calls = count()

@@ -1,4 +1,4 @@
-"""Random states of a mechanism: twelve decades of concentrations in air of all temperatures and pressures."""
+"""Random states of a mechanism: concentrations over twelve decades in air of all temperatures and pressures."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +21,14 @@ TEMPERATURES: Final = (180.0, 330.0)
 PRESSURES: Final = (1e2, 1.05e5)
 
 FIXED: Final = {"AIR": 1.0, "CH4": 1.8e-6, "H2": 5e-7, "CO2": 4e-4}
-"""Mixing ratios of species that a mechanism holds fixed [mol/mol]."""
+"""Mixing ratios of fixed species of a mechanism [mol/mol]."""
 
 BUILT_IN: Final = {"cb5": "carbon_bond", "ts1": "ts1", "emep": "emep"}
 
 
 @dataclass(frozen=True)
 class States:
-    """Cells of a mechanism: y (species, cell) [molecules cm-3], and what their rates depend on, (cell,) each."""
+    """Cells of a mechanism: y (species, cell) [molecules cm-3], and the inputs of their rates, (cell,) each."""
 
     network: ReactionNetwork
     y: Array

@@ -1,1 +1,1 @@
-"""The transport study, see README.md: ``python -m validation.transport`` makes all of it anew."""
+"""The transport study, see README.md; ``python -m validation.transport`` repeats it completely."""

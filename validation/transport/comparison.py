@@ -1,8 +1,8 @@
-"""The transport of Airshed beside MPDATA of the package PyMPDATA: the same flows, grids, shapes and time steps.
+"""Comparison of Airshed's transport with MPDATA of the package PyMPDATA: equal flows, grids, shapes and time steps.
 
-Both get the same volumes swept through the faces of a plane grid, from a stream function at the corners. What is timed
-is the rotation: its wind is steady, so that PyMPDATA makes all steps in one compiled call, as it is meant to be used.
-Times are the processor's, on one thread, so that what else the machine does counts little.
+Both get the same volumes swept through the faces of a plane grid, from a stream function at the corners. The timing is
+that of the rotation: its wind is steady, so that PyMPDATA makes all steps in one compiled call, as intended. Times are
+processor times on one thread, so that other work of the machine matters little.
 """
 
 import os
@@ -24,7 +24,7 @@ from airshed.verify.transport.plane import SHAPES, Errors, shapes
 from .pictures import draw_comparison
 
 RESOLUTIONS: Final = (50, 100, 200)
-USUAL, LONG = 0.4, 0.8  # Airshed's default; what MPDATA is still stable at, and at its best
+USUAL, LONG = 0.4, 0.8  # Airshed's default; the largest stable and best one of MPDATA
 TRACERS_AT_ONCE: Final = (1, 4, 16, 64)
 REPEATS: Final = 5
 TIMED_STEPS: Final = 200
@@ -55,18 +55,18 @@ class Flow:
         self.name, self.cells = name, cells
         self.x, self.y = -np.diff(psi, axis=0) * cells**2, np.diff(psi, axis=1) * cells**2
         still, ones = np.zeros((1, cells, cells)), np.ones((1, cells, cells))
-        # twice the number for half the flow: an even number of steps puts one at the turn
+        # twice the number for half the flow: an even number puts a step at the reversal
         self.steps = 2 * int(np.ceil(0.5 * outflow_rate(self.x[None], self.y[None], still, ones).max() / courant))
         self.x, self.y = self.x / self.steps, self.y / self.steps
         self.steady = name == "rotation"
 
     def factor(self, step: float) -> float:
-        """Return by how much the flow is weaker at a step than at the start."""
+        """Return the strength of the flow at a step relative to the start."""
         return 1.0 if self.steady else float(np.cos(np.pi * step / self.steps))
 
 
 def airshed(flow: Flow, q: Array) -> tuple[Array, Callable[[], float]]:
-    """Return what becomes of a shape, and a function that times a step [s]."""
+    """Return the final shape, and a function that times a step [s]."""
     fluxes = AirFluxes(flow.x[None], flow.y[None], np.zeros((1, flow.cells, flow.cells)))
     driven = Driven(_ONE, q[None, None], np.ones((1, flow.cells, flow.cells)), np.zeros(1), np.ones(1))
     for step in range(flow.steps):
@@ -75,7 +75,7 @@ def airshed(flow: Flow, q: Array) -> tuple[Array, Callable[[], float]]:
 
 
 class Mpdata:
-    """One variant of MPDATA, compiled once for grids of any size, on one thread."""
+    """A variant of MPDATA, compiled once for grids of any size, on one thread."""
 
     def __init__(self, **options: Any) -> None:
         import PyMPDATA
@@ -85,14 +85,14 @@ class Mpdata:
         self._stepper = PyMPDATA.Stepper(options=self._options, n_dims=2, n_threads=1)
 
     def __call__(self, flow: Flow, q: Array) -> tuple[Array, Callable[[], float]]:
-        """Return what becomes of a shape, and a function that times a step [s]."""
+        """Return the final shape, and a function that times a step [s]."""
         solver = self._solver(flow, q)
         if flow.steady:
             solver.advance(flow.steps)
         else:
             given = flow.y.copy(), flow.x.copy()
             for step in range(flow.steps):
-                for axis, component in enumerate(given):  # as MPDATA wants it, in the middle of the step
+                for axis, component in enumerate(given):  # MPDATA requires the middle of the step
                     solver.advector.get_component(axis)[:] = component * flow.factor(step + 0.5)
                 solver.advance(1)
         result = solver.advectee.get().copy()
@@ -121,7 +121,7 @@ def run() -> dict[str, Any]:
     schemes: dict[str, Callable[[Flow, Array], tuple[Array, Callable[[], float]]]] = {AIRSHED: airshed}
     for name, options in MPDATA.items():
         schemes[name] = Mpdata(**options)
-        schemes[name](Flow("rotation", 8, USUAL), np.zeros((8, 8)))  # compiles it, before anything is timed
+        schemes[name](Flow("rotation", 8, USUAL), np.zeros((8, 8)))  # compiles it before the timing
     results: dict[str, Any] = {"many_tracers": many_tracers(), "flows": {}}
     for flow_name, longer_alone in (("rotation", False), ("swirl", True)):
         runs = [
@@ -159,7 +159,7 @@ def figures(name: str, courant: float, flow: Flow, scheme: Callable[[Flow, Array
 
 
 def time_together(runs: list[dict[str, Any]]) -> None:
-    """Time the schemes in turn, so that what else the machine does hits all of them; keep medians."""
+    """Time the schemes in alternation, so that other work of the machine affects all of them; store medians."""
     timers = [run.pop("timed") for run in runs]
     turns = [[timer() for timer in timers] for _ in range(REPEATS)]
     for run, *times in zip(runs, *turns, strict=True):
@@ -168,7 +168,7 @@ def time_together(runs: list[dict[str, Any]]) -> None:
 
 
 def many_tracers() -> dict[int, float]:
-    """Return the nanoseconds per cell, step and tracer for numbers of tracers that Airshed carries at once."""
+    """Return the nanoseconds per cell, step and tracer for numbers of tracers that Airshed advects together."""
     cells, flow = 100, Flow("rotation", 100, USUAL)
     fluxes, times = AirFluxes(flow.x[None], flow.y[None], np.zeros((1, cells, cells))), {}
     for count in TRACERS_AT_ONCE:
@@ -194,7 +194,7 @@ def stopwatch(driven: Driven, fluxes: AirFluxes) -> Callable[[], float]:
 
 
 def picture_lines(flows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    """Return what the picture shows: each scheme at the longest step that it is given."""
+    """Return the data of the picture: each scheme at its longest step."""
     shown = {}
     for flow, runs in flows.items():
         shown[flow] = [run for run in runs if run["scheme"] == AIRSHED or run["courant"] == LONG]

@@ -20,7 +20,7 @@ def oblique(cells: int = 64) -> Bench:
 
 
 def overturning(cells: int = 20, levels: int = 16) -> Bench:
-    """Return a closed flow in a cube: an eddy that fades upward, and air that rises here and sinks there."""
+    """Return a closed flow in a cube: an eddy that fades upward, with air that rises and descends."""
     faces, height = np.linspace(0.0, np.pi, cells + 1), np.linspace(0.0, np.pi, levels + 1)
     middle = 0.5 * (faces[1:] + faces[:-1])
     psi = np.cos(0.25 * (height[1:] + height[:-1]))[:, None, None] * np.sin(faces)[:, None] * np.sin(faces)
@@ -34,11 +34,11 @@ BENCHES: tuple[Callable[[], Bench], ...] = (row, oblique, eddies, overturning)
 
 
 def keeps(outcome: Outcome, criterion: str) -> Array:
-    """Return for each data whether it kept a criterion.
+    """Return for each data set whether a criterion held.
 
-    positive  nothing was negative before clipping, to 1e-12 of the amount
-    bounded   at no step a value above the greatest of the start, to 1e-12
-    stable    never more than twice the greatest of the start
+    positive  no value was negative before clipping, to 1e-12 of the amount
+    bounded   no step had a value above the greatest initial one, to 1e-12
+    stable    no value exceeded twice the greatest initial one
     """
     if criterion == "positive":
         return np.asarray(outcome.clipped <= SLACK)
@@ -46,9 +46,9 @@ def keeps(outcome: Outcome, criterion: str) -> Array:
 
 
 def largest(bench: Bench, halvings: int = 9) -> dict[str, dict[str, float]]:
-    """Return for each criterion and data the Courant number up to which it holds, to 2^-halvings; 2 at most.
+    """Return for each criterion and data set the Courant number up to which it holds, to 2^-halvings; 2 at most.
 
-    Taken as one number: it is assumed that what holds at a step holds at shorter ones.
+    The search assumes that a criterion that holds at a step holds at shorter ones.
     """
     seen: dict[float, Outcome] = {}
     found: dict[str, dict[str, float]] = {}
@@ -72,8 +72,8 @@ def linear_limit(halvings: int = 30) -> float:
 
         (3/2) g^2 - 2 g + 1/2 = z (2 g - 1),     |g| <= 1.
 
-    In several directions z is a sum, and waves alike in all of them are the worst: the limit holds for the sum of the
-    Courant numbers.
+    In several directions z is a sum, and waves that are equal in all of them are the worst: the limit holds for the sum
+    of the Courant numbers.
     """
     theta = np.linspace(0.0, np.pi, 2001)[1:]
     shift = np.exp(-1j * theta)

@@ -1,4 +1,4 @@
-"""Pictures of the study, written without what changes from one run to the next."""
+"""Pictures of the study, without metadata that differ between runs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ def draw_sphere(name: str, area: Any, start: Array, middle: Array, end: Array) -
 
 
 def draw_mixing(pairs: Mapping[float, tuple[Array, Array]], runs: Sequence[Mapping[str, Any]]) -> None:
-    """Draw the correlated pair at half time on its curve, and how much of the filaments is left."""
+    """Draw the correlated pair at half time on its curve, and the remaining share of the filaments."""
     figure, axes = plt.subplots(1, len(pairs) + 1, figsize=(9.0, 3.0), layout="constrained")
     curve = np.linspace(BACKGROUND["BELLS"], 1.0, 100)
     ends = np.array([BACKGROUND["BELLS"], 1.0])
@@ -56,10 +56,10 @@ def draw_mixing(pairs: Mapping[float, tuple[Array, Array]], runs: Sequence[Mappi
         axis.set_xlabel("bells", fontsize=8)
     axes[0].set_ylabel("correlated", fontsize=8)
     for run in runs:
-        kept = {float(threshold): value for threshold, value in run["filaments"].items()}
-        axes[-1].plot(list(kept), list(kept.values()), marker=".", label=f"{run['spacing']:g} degrees")
+        left = {float(threshold): value for threshold, value in run["filaments"].items()}
+        axes[-1].plot(list(left), list(left.values()), marker=".", label=f"{run['spacing']:g} degrees")
     axes[-1].axhline(100.0, color="k", lw=0.6)
-    axes[-1].set_title("filaments: area kept, %", fontsize=8)
+    axes[-1].set_title("filaments: remaining area, %", fontsize=8)
     axes[-1].set_xlabel("bells at least", fontsize=8)
     axes[-1].legend(fontsize=7)
     for axis in axes:
@@ -68,7 +68,7 @@ def draw_mixing(pairs: Mapping[float, tuple[Array, Array]], runs: Sequence[Mappi
 
 
 def draw_comparison(flows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Draw l1 of the shapes against the time for the whole flow, one line for each scheme, one point per resolution."""
+    """Draw l1 of the shapes against the time for the whole flow, one line per scheme, one point per resolution."""
     figure, axes = plt.subplots(len(flows), 3, figsize=(9.0, 5.6), sharex=True, sharey="row", layout="constrained")
     for row, (flow, runs) in zip(axes, flows.items(), strict=True):
         for axis, shape in zip(row, ("cosine hump", "Gaussian", "slotted cylinder"), strict=True):

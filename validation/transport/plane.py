@@ -28,8 +28,8 @@ CELLS = 60
 
 
 @dataclass(frozen=True)
-class Slanted:
-    """What a slanting wind makes of a tracer at one Courant number: share clipped at zero, overshoot, l1 error."""
+class ObliqueResult:
+    """Result of an oblique wind for a tracer at one Courant number: share clipped at zero, overshoot, l1 error."""
 
     clipped: float
     overshoot: float
@@ -48,10 +48,10 @@ def initial_tracers() -> dict[str, Array]:
     return dict(zip(TRACERS, (smooth, cylinder.astype(np.float64), rough), strict=True))
 
 
-def slanted(courant: float) -> dict[str, Slanted]:
-    """Carry the tracers 24 cells east and 12 north; every cell has the same sum of Courant numbers.
+def slanted(courant: float) -> dict[str, ObliqueResult]:
+    """Advect the tracers 24 cells east and 12 north; every cell has the same sum of Courant numbers.
 
-    Neither along an axis nor along the diagonal, where rough data stay positive at larger numbers.
+    The wind is neither along an axis nor along the diagonal, where rough data stay positive at larger numbers.
     """
     speed, east, north = 5.0, 24, 12
     length = east * SIDE / CELLS / speed
@@ -85,19 +85,19 @@ def slanted(courant: float) -> dict[str, Slanted]:
             after, exact = simulation[name].values[0], np.roll(before, (north, east), (0, 1))
             clipped = float((budget["clipped"] / budget["throughput"]).sel(species=name))
             l1 = float(np.abs(after - exact).sum() / exact.sum())
-            result[name] = Slanted(clipped, float(after.max() - before.max()), l1)
+            result[name] = ObliqueResult(clipped, float(after.max() - before.max()), l1)
     return result
 
 
 def run() -> dict[str, Any]:
-    """Return the figures of the plane flows, of the slanting wind by Courant number, and of one column; draw them."""
+    """Return the figures of the plane flows, of the oblique wind by Courant number, and of one column; draw them."""
     flows = {flow: {cells: plane.carry(flow, cells) for cells in RESOLUTIONS} for flow in REFERENCE}
     by_courant = {courant: plane.carry("rotation", 100, courant) for courant in ERROR_COURANTS}
     usual, two_step.LARGEST_COURANT = (
         two_step.LARGEST_COURANT,
         np.inf,
     )
-    try:  # the model refuses fixed steps beyond it; here they are the question
+    try:  # the model refuses longer fixed steps, which are studied here
         courants = {courant: slanted(courant) for courant in COURANT_NUMBERS}
     finally:
         two_step.LARGEST_COURANT = usual
@@ -142,7 +142,7 @@ def column_figures() -> dict[str, Any]:
 
 
 def draw_swirl(cells: int = 100) -> None:
-    """Draw the shapes at the start, when the deformation is greatest, and when they are back."""
+    """Draw the shapes at the start, at the greatest deformation, and at the end."""
     case = plane_case(cells, 0.4)
     start = shapes(cells)
     with Simulation(
@@ -180,8 +180,8 @@ def draw_errors(flows: dict[str, dict[int, Carried]]) -> None:
     save(figure, "errors")
 
 
-def draw_courant(results: dict[float, dict[str, Slanted]]) -> None:
-    """Draw what had to be clipped, and the error, against the Courant number."""
+def draw_courant(results: dict[float, dict[str, ObliqueResult]]) -> None:
+    """Draw the clipped share and the error against the Courant number."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.2), layout="constrained")
     numbers = list(results)
     for name, marker in zip(TRACERS, "os^", strict=True):

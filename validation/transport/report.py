@@ -11,7 +11,7 @@ FLOWS_ON_SPHERE = ("turn", "slant", "one vortex", "two vortices", "moving vortic
 
 
 def largest(courants: Mapping[str, Any], name: str, bound: str) -> float:
-    """Return the greatest Courant number up to which a tracer is never clipped, or makes no new maximum."""
+    """Return the greatest Courant number up to which a tracer is never clipped, or has no new maximum."""
     kept = 0.0
     for courant, each in courants.items():
         if each[name][bound] > 0.0:
@@ -21,7 +21,7 @@ def largest(courants: Mapping[str, Any], name: str, bound: str) -> float:
 
 
 def text() -> str:
-    """Return README.md as it follows from the figures."""
+    """Return README.md for the stored figures."""
     plane, sphere, limits, comparison = (results.read(part) for part in ("plane", "sphere", "limits", "comparison"))
     slanted, flows = plane["slanted"], comparison["flows"]
     bounds = {

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 
 def write(part: str, figures: Any) -> None:
-    """Write the figures of a part, whole or not at all."""
+    """Write the figures of a part, completely or not at all."""
     with write_whole(HERE / f"{part}.json") as beside:
         beside.write_text(json.dumps(rounded(figures), indent=1) + "\n", encoding="utf-8")
 
@@ -21,7 +21,7 @@ def read(part: str) -> Any:
 
 
 def rounded(figures: Any) -> Any:
-    """Return figures with five digits: more is not reproduced by another compiler."""
+    """Return figures with five digits: more are not reproduced by another compiler."""
     if isinstance(figures, dict):
         return {str(key): rounded(value) for key, value in figures.items()}
     if isinstance(figures, list | tuple):

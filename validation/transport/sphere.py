@@ -1,4 +1,4 @@
-"""The sphere: rotation and deformation at three resolutions, squeezed air, mixing and filaments."""
+"""The sphere: rotation and deformation at three resolutions, convergent air, mixing and filaments."""
 
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -23,7 +23,7 @@ PICTURED = 1.5
 
 
 def run() -> dict[str, Any]:
-    """Return the figures of every flow, and draw what they make of the shapes."""
+    """Return the figures of every flow, and draw its shapes."""
     results: dict[str, Any] = {}
     for name, flow in FLOWS.items():
         fields = {spacing: turn(flow, spacing) for spacing in SPACINGS.get(name, USUAL)}
@@ -54,7 +54,7 @@ def run() -> dict[str, Any]:
 
 
 def turned_figures(spacing: float, turned: Turned) -> dict[str, Any]:
-    """Return the figures of a run through the whole model."""
+    """Return the figures of a run with the whole model."""
     return {
         "spacing": spacing,
         "steps": turned.steps,
@@ -67,7 +67,7 @@ def turned_figures(spacing: float, turned: Turned) -> dict[str, Any]:
 
 
 def squeezed_figures(spacing: float, result: Turned) -> dict[str, Any]:
-    """Return the figures of squeezed air."""
+    """Return the figures of convergent air."""
     assert result.density is not None
     figures = turned_figures(spacing, result)
     errors = figures.pop("errors")
@@ -76,7 +76,7 @@ def squeezed_figures(spacing: float, result: Turned) -> dict[str, Any]:
 
 
 def norms(errors: Errors, exact: Array, field: Array, name: str) -> dict[str, float]:
-    """Return l1, l2, linf, and by how much minimum and maximum differ from the exact ones over their range."""
+    """Return l1, l2, linf, and the differences of minimum and maximum from the exact ones over their range."""
     exact, field = exact[TRACERS.index(name)], field[TRACERS.index(name)]
     span = float(np.ptp(exact))
     least, greatest = float(field.min() - exact.min()) / span, float(field.max() - exact.max()) / span
@@ -84,7 +84,7 @@ def norms(errors: Errors, exact: Array, field: Array, name: str) -> dict[str, fl
 
 
 def add_orders(runs: list[dict[str, Any]]) -> None:
-    """Note the observed order of each norm between one resolution and the next, half as coarse."""
+    """Add the observed order of each norm between consecutive resolutions, which differ by a factor of two."""
     for coarse, fine in pairwise(runs):
         for name, errors in fine["errors"].items():
             for norm in ("l1", "l2", "linf"):
@@ -92,9 +92,9 @@ def add_orders(runs: list[dict[str, Any]]) -> None:
 
 
 def filaments(start: Array, stretched: Array, area: Array, thresholds: Sequence[float]) -> Array:
-    """Return the area in which a tracer is at least at each threshold, in percent of what it was at the start.
+    """Return the area where a tracer is at least at each threshold, in percent of that at the start.
 
-    100 at all thresholds without any mixing; 0 where there was nothing. Source: Lauritzen et al. 2012, section 3.3.
+    It is 100 at all thresholds without mixing; 0 where the area was empty. Source: Lauritzen et al. 2012, section 3.3.
     """
     weight = np.broadcast_to(area, start.shape)
     slack = 1e-12  # the background may differ from the first threshold by round-off

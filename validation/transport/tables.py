@@ -1,4 +1,4 @@
-"""Tables of the study in Markdown, made from its figures."""
+"""Markdown tables of the study, from its figures."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -14,7 +14,7 @@ Figures = Mapping[str, Any]
 
 
 def order(errors: Figures, norm: str) -> str:
-    """Return an observed order, nothing at the first resolution."""
+    """Return an observed order, empty at the first resolution."""
     return f"{errors[f'order_{norm}']:.2f}" if f"order_{norm}" in errors else ""
 
 
@@ -37,7 +37,7 @@ def plane(runs: Sequence[Figures]) -> str:
 
 
 def sphere(result: Figures) -> str:
-    """Return the norms of a flow on the sphere by tracer and resolution, and what should be nothing."""
+    """Return the norms of a flow on the sphere by tracer and resolution, and quantities that should be zero."""
     rows = []
     for name in ("HILLS", "BELLS", "CYLINDERS"):
         for run in result["runs"]:
@@ -75,7 +75,7 @@ def mixing(results: Mapping[str, Figures]) -> str:
 
 
 def filaments(result: Figures) -> str:
-    """Return how much of the area above some thresholds is left at half time."""
+    """Return the remaining share of the area above some thresholds at half time."""
     thresholds = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9")
     rows = [
         (f"{run['spacing']:g}", *(f"{run['filaments'][threshold]:.0f}" for threshold in thresholds))
@@ -98,7 +98,7 @@ def limits(result: Figures) -> str:
 
 
 def slanted(results: Mapping[str, Figures]) -> str:
-    """Return what was clipped and how far maxima grew in a slanting wind, by Courant number."""
+    """Return the clipped share and the growth of maxima in an oblique wind, by Courant number."""
     names = [name.lower() for name in next(iter(results.values()))]
     columns = ["Courant number", *(f"{name}: {what}" for name in names for what in ("clipped", "new maximum", "l1"))]
     rows = []
@@ -151,6 +151,6 @@ def comparison(runs: Sequence[Figures], cells: int) -> str:
 
 
 def many(times: Mapping[str, float]) -> str:
-    """Return the time per cell, step and tracer by the number of tracers carried at once."""
+    """Return the time per cell, step and tracer by the number of tracers advected together."""
     row = ("ns per cell, step and tracer", *(f"{t:.1f}" for t in times.values()))
     return markdown_table(("tracers at once", *times), [row], 1)

@@ -1,1 +1,1 @@
-"""Error against cost of both integrators on the real case."""
+"""Work-precision study: error against cost of both integrators on the real case."""

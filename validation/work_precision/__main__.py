@@ -1,6 +1,6 @@
 """Run the study and write figures (JSON), a picture (PNG) and README.md.
 
-python -m validation.work_precision [report]   half an hour on one core; `report` writes text and picture alone
+python -m validation.work_precision [report]   half an hour on one core; `report` writes only text and picture
 """
 
 import json
@@ -12,7 +12,7 @@ from . import report, runs
 
 
 def main(words: list[str]) -> None:
-    """Run what is asked for."""
+    """Run the command."""
     if words not in ([], ["report"]):
         sys.exit("usage: python -m validation.work_precision [report]")
     if not words:

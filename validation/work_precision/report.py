@@ -25,7 +25,7 @@ Run = Mapping[str, Any]
 
 
 def rounded(figures: Any) -> Any:
-    """Return figures with four digits: more is not reproduced by another machine."""
+    """Return figures with four digits: more are not reproduced by another machine."""
     if isinstance(figures, dict):
         return {str(key): rounded(value) for key, value in figures.items()}
     if isinstance(figures, list):
@@ -40,7 +40,7 @@ def read() -> dict[str, Any]:
 
 
 def name_of(run: Run) -> str:
-    """Return the settings of a run but for its step."""
+    """Return the settings of a run without its step."""
     if run["integrator"] == "imex":
         return f"imex, {run['sweeps']} sweep{'s' if run['sweeps'] > 1 else ''}"
     return f"strang, {run['solver']}, {run['relative_tolerance']:g}"
@@ -56,7 +56,7 @@ def table(runs: Sequence[Run], where: str) -> str:
 
 
 def agreement(reference: Mapping[str, Any]) -> str:
-    """Return how far the reference is from others with small steps, at the ground, as rows of Markdown."""
+    """Return the differences of the reference from other solutions with small steps, at the ground, as Markdown."""
     rows = [
         (name, *(f"{100.0 * errors[each]['ground']:.2g} %" for each in SPECIES)) for name, errors in reference.items()
     ]
@@ -93,7 +93,7 @@ def draw(figures: Mapping[str, Any]) -> None:
 
 
 def text() -> str:
-    """Return README.md as it follows from the figures."""
+    """Return README.md for the stored figures."""
     figures = read()
     parts = {}
     for period, content in figures.items():

@@ -1,7 +1,7 @@
-"""Runs of a part of west-europe with both integrators: their costs, and errors against a reference with tiny steps.
+"""Runs of a part of west-europe with both integrators: costs, and errors against a reference with very small steps.
 
-Space is the same in all runs: grid, layers, limiter, hourly weather and emission. What differs is how time is stepped,
-so that the reference is the limit of small steps, and not the truth about the air.
+Space is the same in all runs: grid, layers, limiter, hourly weather and emission. Only the time stepping differs, so
+that the reference is the limit of small steps, not the true state of the air.
 """
 
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class Setting:
 
 
 def settings() -> list[Setting]:
-    """Return what is compared."""
+    """Return the compared settings."""
     imex = [
         Setting("imex", step, {"sweeps": sweeps}) for sweeps in (1, 2, 4) for step in (300.0, 150.0, 100.0, 60.0, 30.0)
     ]
@@ -60,12 +60,12 @@ def settings() -> list[Setting]:
 
 _TIGHT: Final = {"solver": "rodas3", "relative_tolerance": 1e-4, "absolute_tolerance": "10 molecules/cm3"}
 REFERENCE: Final = Setting("imex", 5.0, {"sweeps": 8})
-BESIDE: Final = (Setting("imex", 10.0, {"sweeps": 8}), Setting("strang", 10.0, _TIGHT), Setting("strang", 5.0, _TIGHT))
-"""What the reference is compared with: itself with twice the step, and the other integrator, tight."""
+CHECKS: Final = (Setting("imex", 10.0, {"sweeps": 8}), Setting("strang", 10.0, _TIGHT), Setting("strang", 5.0, _TIGHT))
+"""Solutions compared with the reference: twice its step, and the other integrator with tight tolerances."""
 
 
 def state_at(hour: int) -> xr.Dataset:
-    """Return the state at an hour of the day, as the default integrator makes it."""
+    """Return the state at an hour of the day, from the default integrator."""
     with Simulation(cut_case(f"{hour} h", time={"spinup": _SPINUP})) as simulation:
         simulation.run()
         return xr.merge([simulation[name].drop_vars("time") for name in simulation.model.network.names])
@@ -94,10 +94,10 @@ def errors(result: Array, reference: Array) -> dict[str, dict[str, float]]:
 
 
 def period(hour: int) -> dict[str, Any]:
-    """Return errors and costs of all settings in one period; costs are medians of runs in turn."""
+    """Return errors and costs of all settings in one period; costs are medians of alternating runs."""
     start = state_at(hour)
     reference, _ = advance(REFERENCE, hour, start)
-    beside = [advance(setting, hour, start)[0] for setting in BESIDE]
+    beside = [advance(setting, hour, start)[0] for setting in CHECKS]
     # Strang splitting is of second order: its limit from steps of 10 and 5 s
     limit = (4.0 * beside[2] - beside[1]) / 3.0
     chosen = settings()

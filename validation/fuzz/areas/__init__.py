@@ -1,4 +1,4 @@
-"""What can be spoilt: each area makes trials, and the sound inputs to compare them with."""
+"""Areas of spoiled input: each area creates trials, and sound inputs for comparison."""
 
 import random
 from pathlib import Path
@@ -20,12 +20,12 @@ AREAS: Final = tuple(_MODULES)
 
 
 def area_of(index: int) -> str:
-    """Return the area of a trial by its number: they take turns, so that a number means the same in every run."""
+    """Return the area of a trial by its number: areas alternate, so that a number has one meaning in every run."""
     return AREAS[index % len(AREAS)]
 
 
 def trial_of(seed: int, index: int, place: Path) -> Trial:
-    """Write the input of a trial into a folder, and return the trial; the same for the same seed and number."""
+    """Write the input of a trial into a folder, and return the trial; it depends on seed and number only."""
     return _MODULES[area_of(index)].make(random.Random(f"{seed}:{index}"), place)
 
 

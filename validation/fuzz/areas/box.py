@@ -59,7 +59,7 @@ def sound(variant: str, place: Path) -> Trial:
 
 
 def make(rng: random.Random, place: Path) -> Trial:
-    """Spoil conditions or files beside them."""
+    """Spoil the conditions or their files."""
     tree = tomllib.loads(_CONDITIONS)
     action = rng.choices((_formula, _text, _csv, _states, _quantity, _meaning), weights=(5, 2, 3, 3, 2, 1))[0]
     trial: Trial = action(rng, place, tree)

@@ -1,4 +1,4 @@
-"""Weather files as of ERA5: their attributes, coordinates, values, and their bytes."""
+"""Weather files in the form of ERA5: attributes, coordinates, values, and bytes."""
 
 import random
 from pathlib import Path
@@ -16,7 +16,7 @@ _OTHER_UNITS: Final = (
     ("q", "K"), ("u", "K"), ("sp", "K"), ("t", "Pa"), ("v", "kg"), ("blh", "km"), ("level", "Pa"),
     ("latitude", "radians"), ("longitude", "m"),
 )  # fmt: skip
-"""Units that the values do not have: what they mean is another, so that the results cannot stay as they were."""
+"""Wrong units of the values: their meaning changes, so that the results must change."""
 
 _OTHER_TIMES: Final = (
     ("units", "days since 2022-08-31"), ("units", "minutes since 2022-08-31"), ("units", "hours since 1900-01-01"),
@@ -32,7 +32,7 @@ _NEVER: Final = {
     for name in ("level", "latitude", "longitude")
     for how in ("with one twice", "all the same", "with a hole", "infinite", "beyond all bounds")
 }
-"""Coordinates without a sound meaning."""
+"""Coordinates without a valid meaning."""
 
 _VALUES: Final = (np.nan, np.inf, -np.inf, 1e30, -1e30, 1e300, 0.0, -1.0, 9.96921e36)
 
@@ -44,7 +44,7 @@ def sound(variant: str, place: Path) -> Trial:
 
 
 def make(rng: random.Random, place: Path) -> Trial:
-    """Spoil the file."""
+    """Spoil the weather file."""
     action = rng.choices(
         (_other_units, _other_times, _attribute, _coordinate, _values, _structure, _bytes, _encoding, _strange_file),
         weights=(3, 2, 4, 5, 3, 4, 4, 2, 1),
@@ -145,7 +145,7 @@ def _coordinate(rng: random.Random, place: Path) -> tuple[str, str, str]:
     words = f"{name} {how}"
     try:
         _write_nc(data, place)
-    except Exception:  # there is no such file
+    except Exception:  # the file does not exist
         _write_nc(weather().drop_vars("level"), place)
         words = "level left out"
     if how == "reversed":
@@ -218,7 +218,7 @@ def _bytes(rng: random.Random, place: Path) -> tuple[str, str, str]:
     _write_nc(weather(), place, **options)
     path = place / "w.nc"
     content = path.read_bytes()
-    if rng.random() < 0.6:  # where the head lies
+    if rng.random() < 0.6:  # the header
         head, words = spoil_bytes(rng, content[:4096])
         content = head + content[4096:]
     else:

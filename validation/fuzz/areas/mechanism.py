@@ -1,4 +1,4 @@
-"""Mechanisms in all formats: KPP, OpenAtmos in JSON and YAML, Camp, rates beside them."""
+"""Mechanisms in all formats: KPP, OpenAtmos in JSON and YAML, Camp, and rate files."""
 
 import json
 import random
@@ -83,7 +83,7 @@ def sound(variant: str, place: Path) -> Trial:
 
 
 def make(rng: random.Random, place: Path) -> Trial:
-    """Spoil a mechanism, and look at it, convert it, or integrate it."""
+    """Spoil a mechanism, and show, convert or integrate it."""
     chance = rng.random()
     command = rng.choices(
         (["mechanism", "check"], ["mechanism", "show"], ["mechanism", "show", "--json"], ["mechanism", "convert"],
@@ -280,7 +280,7 @@ def _dumped(tree: Any, form: str) -> str:
 
 
 def _renamed(rng: random.Random, tree: Any, form: str) -> tuple[Any, str]:
-    """Give a species or a reaction another name wherever it stands."""
+    """Rename a species or a reaction everywhere."""
     old, new = rng.choice(["A", "B", "M", "one", "jB", "jA", "small", "gas"]), rng.choice([*TEXTS, "\ud800"])
 
     def renamed(node: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a script hands over: data sets of weather and of initial states, functions, times."""
+"""Arguments of scripts: datasets of weather and of initial states, functions, times."""
 
 import random
 from pathlib import Path
@@ -27,11 +27,11 @@ _NEVER: Final = (
     "as durations",
     "huge",
 )
-"""What no axis in space can be."""
+"""Values that are invalid as an axis in space."""
 
 
 def weather() -> xr.Dataset:
-    """Return weather on points of its own around the case, with all coordinates."""
+    """Return weather on its own points around the case, with all coordinates."""
     time = np.datetime64("2022-08-31T10:00", "ns") + np.arange(3) * np.timedelta64(10, "m")
     level, lat, lon = np.array([10.0, 500.0, 1500.0, 3000.0]), np.arange(49.5, 51.8, 0.5), np.arange(3.5, 6.1, 0.5)
     shape = (3, 4, lat.size, lon.size)
@@ -65,7 +65,7 @@ def sound(variant: str, place: Path) -> Trial:
 
 
 def make(rng: random.Random, place: Path) -> Trial:
-    """Spoil what is handed over."""
+    """Spoil an argument."""
     action = rng.choices((_units, _coordinate, _variable, _function, _initial, _until), weights=(3, 5, 5, 3, 4, 2))[0]
     trial: Trial = action(rng, place)
     return trial
@@ -188,7 +188,7 @@ def _function(rng: random.Random, place: Path) -> Trial:
     answers: dict[str, Any] = {
         "None": lambda seconds: None, "a number": lambda seconds: 5.0, "a dict": lambda seconds: {"eastward_wind": 5.0},
         "an empty Dataset": lambda seconds: xr.Dataset(),
-        "what is not finite after a while": lambda seconds: calm * (np.nan if seconds > 100 else 1.0),
+        "values that are not finite after a while": lambda seconds: calm * (np.nan if seconds > 100 else 1.0),
         "a text": lambda seconds: "wind",
         "other dimensions after a while": lambda seconds: calm if seconds < 100 else calm.expand_dims(lat=[50.0, 52.0]),
         "a Dataset with time": lambda seconds: weather(), "growing wind": lambda seconds: calm * (1.0 + seconds),

@@ -1,4 +1,4 @@
-"""Species: names of every kind in runs to the end, and species maps."""
+"""Species: names of every kind in whole runs, and species maps."""
 
 import json
 import random
@@ -26,7 +26,7 @@ def sound(variant: str, place: Path) -> Trial:
 
 
 def make(rng: random.Random, place: Path) -> Trial:
-    """Give a species a name and run, or spoil a species map."""
+    """Run with a new name of a species, or spoil a species map."""
     if rng.random() < 0.55:
         return _named(
             place,
@@ -38,7 +38,7 @@ def make(rng: random.Random, place: Path) -> Trial:
 
 
 def _named(place: Path, name: str, form: str, way: str) -> Trial:
-    """Carry a species of that name, and write it."""
+    """Transport and write a species of that name."""
     if form == "kpp":
         file = place / "mine.def"
         file.write_text(f"#DEFVAR\n{name} = IGNORE;\nTRACER2 = IGNORE;\n", encoding="utf-8", errors="surrogatepass")

@@ -1,4 +1,4 @@
-"""Tables: the inventory's files, the profile of the air outside, emission on a grid, and an initial state."""
+"""Tables: files of the inventory, boundary profiles, emission on a grid, and an initial state."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ _CODES: Final = {
     "weekday_profiles.csv": ("GNFR",),
     "height_profiles.csv": ("GNFR",),
 }
-"""The columns whose words stand for something; the other files have numbers or names."""
+"""Columns with codes; the other files have numbers or names."""
 
 _NUMBERS: Final = (
     "1e308",
@@ -68,7 +68,7 @@ def make(rng: random.Random, place: Path) -> Trial:
 
 
 def _trial(
-    place: Path, mutation: str, kind: str, names: tuple[str, ...], told: str = "", base: str = "", **sections: Any
+    place: Path, mutation: str, kind: str, names: tuple[str, ...], mentions: str = "", base: str = "", **sections: Any
 ) -> Trial:
     case = ozone_case()
     case["emissions"] = {"inventory": "inv", "year": 2022}
@@ -76,11 +76,11 @@ def _trial(
         case[section] = {**case[section], **values}
     write_case(case, place)
     line = ["run", str(place / "case.toml"), "--output", str(place / "out"), "--verbose"]
-    return Trial(place, mutation, kind, line, output=place / "out", names=names, told=told, base=base)
+    return Trial(place, mutation, kind, line, output=place / "out", names=names, mentions=mentions, base=base)
 
 
 def _pick(rng: random.Random, place: Path, names: Any = ()) -> tuple[Path, list[list[str]]]:
-    """Return one of the inventory's tables with its rows, the head first."""
+    """Return one of the inventory's tables with its rows, the header first."""
     path = place / "inv" / rng.choice(sorted(names or _CODES))
     return path, list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
 
@@ -118,8 +118,8 @@ def _code(rng: random.Random, place: Path) -> Trial:
         f"{path.name}: {column} {old!r} is {new!r}",
         f"{path.name}: code of {column}",
         (path.name, "inv/", new),
-        told=new.strip(),
-        base="tables-plain" if new.strip() else "",  # a blank in an empty cell means nothing
+        mentions=new.strip(),
+        base="tables-plain" if new.strip() else "",  # a blank in an empty cell has no effect
     )
 
 
