@@ -135,7 +135,9 @@ def texts(path: str, source: str) -> Iterator[Text]:
     else:
         pattern = r"//[^\n]*|/\*.*?\*/"
         if suffix in (".ts", ".tsx"):
-            pattern += r"|`(?:[^`\\]|\\.)*`|\"(?:[^\"\\\n]|\\.)*\"" + (r"|>[^<>{}()=;&|]+(?=[<{])" if suffix == ".tsx" else "")
+            pattern += r"|`(?:[^`\\]|\\.)*`|\"(?:[^\"\\\n]|\\.)*\"" + (
+                r"|>[^<>{}()=;&|]+(?=[<{])" if suffix == ".tsx" else ""
+            )
         for found in re.finditer(pattern, source, re.DOTALL):
             kind = "comment" if found[0].startswith("/") else "message"
             if kind == "comment" or " " in found[0]:
