@@ -154,7 +154,7 @@ export async function steers({ open, given }) {
   for (const value of ["false", "true"]) {
     await press(page.getByLabel(given.switch, { exact: true }), "Space");
     await press(button("Apply here"), "Enter");
-    await done(`${given.group.toLowerCase()}.${given.switch} is ${value}`);
+    await done(`${given.group.toLowerCase()}.${given.switch} = ${value}`);
   }
   await page.getByLabel("Add to emissions.scale").focus();
   await page.keyboard.type(given.factor);

@@ -21,7 +21,7 @@ export function Release() {
     const duration = hours.value * 3600;
     const done = await change(
       { kind: "release", species: selected.value, lon, lat, height: height.value, rate: rate.value, duration },
-      `Release of ${selected.value} started, for ${span(duration)}.`,
+      `${selected.value} will be released for ${span(duration)}.`,
     );
     if (done) choose("place");
   };
