@@ -144,7 +144,8 @@ def colour_bar_at(figure: Figure, field: str, scale: Scale, unit: str, left: flo
             text, (limit.value, 1.0), (0, 2), xycoords=axes.get_xaxis_transform(), textcoords="offset points",
             ha="center", va="bottom", fontsize=SIZE["tiny"], color=INK, annotation_clip=False,
         )  # fmt: skip
-    text_at(figure, left + length + 0.15, 0.485, "" if unit == "1" else unit, "small", va="center", color=GREY)
+    words = [*([] if unit == "1" else [unit]), *(["(square-root scale)"] if scale.power != 1 else [])]
+    text_at(figure, left + length + 0.15, 0.485, " ".join(words), "small", va="center", color=GREY)
 
 
 def _labels(ticks: Sequence[float]) -> list[str]:

@@ -1,6 +1,6 @@
 """Pictures of `airshed adjoint`: maps of the sensitivity to emission, ranked sources, periods of models of points."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -17,6 +17,7 @@ from airshed.core.atomic import guarded, write_whole
 from airshed.inverse.receptors.results import FILE, rows_of, time_in_words, unit_of
 from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.netcdf import load_netcdf
+from airshed.models.air.emissions.sectors import sector_in_words
 from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT, Area
 from airshed.plot.limits import Scale, format_number, scale_around_zero
@@ -25,6 +26,7 @@ from airshed.plot.page import BOTTOM, Panels, colour_bar, footer, headline
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.results import edges
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIGNED, SIZE, axes_at, look, new_figure, text_at
+from airshed.plot.units import Unit, formula
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,8 +37,10 @@ from airshed.inverse.receptors.point_sensitivity import contributions, periods
 from airshed.plot.limits import scale_of
 from airshed.plot.page import colour_bar_at
 
-RANKING_WIDTH: Final = 4.3
-"""What the bars take of a page [inches]."""
+RANKING_WIDTH: Final = 4.6
+"""Width of the bars with their labels [inches]."""
+
+_LABELS: Final = 1.45
 
 Row = Mapping[str, str | float]
 
@@ -44,38 +48,43 @@ _MOST: Final = 8
 _LEAST: Final = 0.01
 _CUT: Final = 0.1
 _PPB: Final = 1e9
-_GROUPS: Final = (("NOx", LINES[1]), ("others", LINES[4]))
+_GROUPS: Final = (("NOx", LINES[3]), ("VOC, CO and others", LINES[4]))  # apart from red and blue of the maps
 
 
-def draw_ranking(figure: Figure, panels: Panels, rows: Sequence[Row], unit: str) -> None:
-    """Draw the ranking to the right of maps: what a cut of a tenth changes, nitrogen oxides and others apart."""
-    left = panels.page_width + 1.15
+def draw_ranking(figure: Figure, panels: Panels, rows: Sequence[Row], unit: Unit) -> None:
+    """Draw the changes by a cut of a tenth to the right of maps, nitrogen oxides and other pollutants separately."""
+    left = panels.page_width + _LABELS
     height = panels.rows * panels.height + (panels.rows - 1) * panels.gap_up
     each = (height - 0.75) / 2
     for place, key in enumerate(("country", "sector")):
-        axes = axes_at(figure, left, BOTTOM + (1 - place) * (each + 0.75), RANKING_WIDTH - 1.6, each)
-        title = f"A 10 % cut by {key} changes it by [{unit}]"
-        axes.set_title(title, loc="right", fontsize=SIZE["panel"], weight="bold")
-        _bars(axes, _sums(rows, key))
-        if place == 0:
-            _legend(axes)
+        axes = axes_at(figure, left, BOTTOM + (1 - place) * (each + 0.75), RANKING_WIDTH - _LABELS - 0.3, each)
+        axes.set_title(
+            f"Change by a 10 % cut, by {key} [{unit.label}]", loc="right", fontsize=SIZE["panel"], weight="bold"
+        )
+        _bars(axes, _sums(rows, key, unit))
+    for number, (name, colour) in enumerate(_GROUPS):
+        text_at(figure, left + 0.7 * number, 0.62, f"■ {name}", "small", va="center", color=colour, weight="bold")
 
 
-def _sums(rows: Sequence[Row], key: str) -> list[tuple[str, list[float]]]:
-    """By country or sector the changes by each group of pollutants, the greatest first."""
+def _sums(rows: Sequence[Row], key: str, unit: Unit) -> list[tuple[str, list[float]]]:
+    """By country or sector the changes by each group of pollutants, the greatest first; small ones together."""
     sums: dict[str, list[float]] = {}
     for row in rows:
         group = 0 if row["species"] == "NOx" else 1
-        sums.setdefault(str(row[key] or row["source"]), [0.0, 0.0])[group] += -_CUT * _PPB * float(row["value"])
-    ranked = sorted(sums.items(), key=lambda item: -max(map(abs, item[1])))[:_MOST]
-    return [(name, values) for name, values in ranked if max(map(abs, values)) > _LEAST * max(map(abs, ranked[0][1]))]
+        sums.setdefault(str(row[key] or row["source"]), [0.0, 0.0])[group] += -_CUT * unit.factor * float(row["value"])
+    ranked = sorted(sums.items(), key=lambda item: -max(map(abs, item[1])))
+    least = _LEAST * max(map(abs, ranked[0][1]), default=0.0)
+    main = [(name, values) for name, values in ranked[:_MOST] if max(map(abs, values)) > least]
+    if rest := ranked[len(main) :]:
+        main.append(("others", [sum(values[group] for _, values in rest) for group in (0, 1)]))
+    return main
 
 
 def _bars(axes: Axes, sums: Sequence[tuple[str, list[float]]]) -> None:
     for group, (_, colour) in enumerate(_GROUPS):
         places = [place + (group - 0.5) * 0.36 for place in range(len(sums))]
         axes.barh(places, [values[group] for _, values in sums], height=0.34, color=colour, zorder=3)
-    axes.set_yticks(range(len(sums)), [_readable(name) for name, _ in sums], color=INK)
+    axes.set_yticks(range(len(sums)), [sector_in_words(name) for name, _ in sums], color=INK)
     axes.set_ylim(max(len(sums), 4) - 0.4, -0.6)
     axes.axvline(0.0, color=GREY, linewidth=0.8, zorder=4)
     axes.grid(axis="x", color=PALE, linewidth=0.5, zorder=0)
@@ -83,22 +92,12 @@ def _bars(axes: Axes, sums: Sequence[tuple[str, list[float]]]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _readable(name: str) -> str:
-    """The name of a sector without the letter of its code: F_RoadTransport is RoadTransport."""
-    return name.partition("_")[2] or name
-
-
-def _legend(axes: Axes) -> None:
-    for number, (name, colour) in enumerate(_GROUPS):
-        axes.text(0.98, 0.06 + 0.12 * (1 - number), name, transform=axes.transAxes, ha="right", color=colour,
-                  weight="bold", fontsize=SIZE["small"])  # fmt: skip
-
-
 # Maps of the sensitivity to emission.
 
 
 NOX: Final = ("NO", "NO2", "HONO")
-_PPT: Final = 1e12
+_SIGNAL: Final = 0.98  # part of the contributions that lies in the cells that a zoomed map shows
+_FEWEST: Final = 8  # rows and columns of a zoomed map
 _MAPPED: Final = 3
 _MARGIN: Final = 0.4
 
@@ -139,9 +138,9 @@ class Columns:
 def plot_sensitivity(folder: Path) -> list[Path]:
     """Draw what `airshed adjoint` wrote into a folder; return the files, PNG in its subfolder of pictures.
 
-    writes  overview.png  what the case's emission contributes, and the ranking by country and sector
-            X.png         what a tonne of X released anywhere is worth, for NO, NO2 and the strongest other species
-            adjoint_X.png what X in a layer is worth at up to four times, where its fields were asked for
+    writes  overview.png  contributions of the case's emission, and the ranking by country and sector
+            X.png         effect of a tonne of X by the cell of its release, for NO, NO2 and the strongest others
+            adjoint_X.png sensitivity to X in a layer at up to four times, where its fields were requested
     Raises DataError for a file that is not there, OutputError for what cannot be written.
     """
     found, written = load_netcdf(folder / FILE), list[Path]()
@@ -159,37 +158,70 @@ def plot_sensitivity(folder: Path) -> list[Path]:
 
 
 def draw_overview(found: "xr.Dataset") -> Figure:
-    """Draw what the emission of each cell contributes, of nitrogen oxides and of all else, and the ranking."""
-    columns, names = Columns(found), [str(name) for name in found["species"].values]
-    is_nox = np.isin(names, NOX)
-    emitted = _PPT * found["emitted"].values
+    """Draw the contribution of the emission in each cell, of nitrogen oxides and of other species, and the ranking."""
+    names = [str(name) for name in found["species"].values]
+    is_nox, emitted = np.isin(names, NOX), found["emitted"].values
     groups = {"Emitted NOx": emitted[is_nox].sum(axis=0), "VOC, CO and others": emitted[~is_nox].sum(axis=0)}
-    shown = {title: values for title, values in groups.items() if values.any()}
-    panels = map_panels(len(shown), shape_of(columns.area), highest=6.0, widest=8.4)
+    groups = {title: values for title, values in groups.items() if values.any()}
+    rows, columns = signal_window(found, sum(np.abs(values) for values in groups.values()))
+    cells = Columns(found.isel(lat=rows, lon=columns))
     ranked = [row for row in rows_of(found) if not str(row["source"]).startswith("air ")]
+    unit = _unit(found, groups.values())
+
+    panels = map_panels(len(groups), shape_of(cells.area), highest=6.0, widest=8.4)
     figure = _wider(panels, RANKING_WIDTH if ranked else 0.0)
-    scale, unit = scale_around_zero(np.stack(list(shown.values()))), unit_of(found).replace("ppb", "ppt")
-    for (title, values), axes in zip(shown.items(), panels.axes(figure), strict=True):
-        _draw(axes, columns, values, scale, title, unit)
+    scale = scale_around_zero(unit.factor * np.stack(list(groups.values()))[:, rows, columns])
+    for (title, values), axes in zip(groups.items(), panels.axes(figure), strict=True):
+        _draw(axes, cells, unit.factor * values[rows, columns], scale, title)
+        total = format_number(unit.factor * float(values.sum()), 2)
+        axes.set_title(f"all cells {total} {unit.label}", loc="right", fontsize=SIZE["small"], color=GREY)
     if ranked:
-        draw_ranking(figure, panels, ranked, unit_of(found))
+        draw_ranking(figure, panels, ranked, unit)
     value = f"{1e9 * float(found['value']):.3g} {unit_of(found)} at {time_in_words(found)}"
-    what = "what the emission of each cell adds (red) or takes away (blue)"
-    headline(figure, panels.start, f"Where {_of(found)} comes from", f"{value}; {what}")
-    _finish(figure, panels, scale, unit, found)
+    text = "contribution of the emission in each cell: red increases, blue decreases it"
+    headline(figure, panels.start, f"Sources of {_of(found)}", f"{value}; {text}")
+    _finish(figure, panels, scale, unit.label, found)
     return figure
 
 
+def signal_window(found: "xr.Dataset", sizes: Array) -> tuple[slice, slice]:
+    """Return the rows and columns of the box around the receptor and the cells with nearly all contributions.
+
+    sizes  magnitudes of contributions (lat, lon)
+    """
+    falling = np.sort(sizes, axis=None)[::-1]
+    reached = np.searchsorted(np.cumsum(falling), _SIGNAL * falling.sum())
+    seen = sizes >= max(float(falling[min(int(reached), falling.size - 1)]), float(np.finfo(np.float64).tiny))
+    chosen = []
+    for axis, name in enumerate(("lat", "lon")):
+        centres = np.asarray(found[name].values, dtype=np.float64)
+        ends = np.broadcast_to(found.attrs[f"receptor_{name}"], 2)
+        own = [int(np.argmin(np.abs(centres - end))) for end in ends]
+        there = [*np.flatnonzero(seen.any(axis=1 - axis)).tolist(), *own]
+        first, last = min(there) - 1, max(there) + 2
+        wider = max(0, _FEWEST - (last - first))
+        first, last = max(0, first - wider // 2), min(centres.size, last + (wider + 1) // 2)
+        chosen.append(slice(first, last))
+    return chosen[0], chosen[1]
+
+
+def _unit(found: "xr.Dataset", groups: Iterable[Array]) -> Unit:
+    """Return the one unit of maps and bars: ppb, or ppt for small contributions."""
+    largest = max((abs(float(values.sum())) for values in groups), default=0.0)
+    small = _PPB * largest < 0.1
+    return Unit(unit_of(found).replace("ppb", "ppt"), 1e3 * _PPB) if small else Unit(unit_of(found), _PPB)
+
+
 def draw_per_tonne(found: "xr.Dataset", name: str) -> Figure:
-    """Draw what a tonne of a species released at the ground is worth, wherever it is released."""
+    """Draw the effect of a tonne of a species released at the ground, by the cell of its release."""
     columns = Columns(found)
     values = 1e3 * found["per_tonne"].sel(species=name).values
     panels = map_panels(1, shape_of(columns.area), highest=7.0)
     figure, scale = panels.figure(DPI), scale_around_zero(values)
-    _draw(next(panels.axes(figure)), columns, values, scale, "", "")
+    _draw(next(panels.axes(figure)), columns, values, scale, "")
     unit = str(found["per_tonne"].attrs["units"]).replace("ppb", "ppt").replace(" t-1", " per tonne")
     headline(
-        figure, _MARGIN, f"What a tonne of {name} does to {_of(found)}",
+        figure, _MARGIN, f"Effect of a tonne of {formula(name)} on {_of(found)}",
         f"released at the ground of a cell, evenly until then; {time_in_words(found)}",
     )  # fmt: skip
     _finish(figure, panels, scale, unit, found)
@@ -197,7 +229,7 @@ def draw_per_tonne(found: "xr.Dataset", name: str) -> Figure:
 
 
 def draw_in_time(found: "xr.Dataset", name: str) -> Figure:
-    """Draw what a jump of a species in one layer is worth to the receptor later, at up to four times."""
+    """Draw the sensitivity of the receptor to a species in one layer, at up to four times."""
     columns, level = Columns(found), int(found.attrs["drawn_level"])
     fields, times = found[name].isel(level=level), found["time"].values
     before = max(len(times) - 1, 1)  # the last one is a step before the receptor
@@ -207,11 +239,11 @@ def draw_in_time(found: "xr.Dataset", name: str) -> Figure:
     figure = panels.figure(DPI)
     for time, axes in zip(chosen, panels.axes(figure), strict=True):
         moment = str(times[time].astype("datetime64[m]")).replace("T", " ")
-        _draw(axes, columns, fields.values[time], scale, f"{moment} UTC", "")
+        _draw(axes, columns, fields.values[time], scale, f"{moment} UTC")
     species, height = name.partition("_")[2], units.height(float(found["level"].values[level]))
     headline(
-        figure, panels.start, f"What {species} at {height} is worth to {_of(found)}",
-        f"change at {time_in_words(found)} for each unit by which {species} in a cell of layer {level + 1} jumps",
+        figure, panels.start, f"Sensitivity of {_of(found)} to {formula(species)} at {height}",
+        f"change at {time_in_words(found)} per unit change of {formula(species)} in a cell of layer {level + 1}",
     )  # fmt: skip
     _finish(figure, panels, scale, "", found)
     return figure
@@ -241,19 +273,15 @@ def _mapped(found: "xr.Dataset") -> list[str]:
 
 def _of(found: "xr.Dataset") -> str:
     species, _, place = str(found.attrs["receptor_title"]).partition(" in ")
-    return f"{species} in {place}"
+    return f"{formula(species)} in {place}"
 
 
-def _draw(axes: Axes, columns: Columns, values: Array, scale: Scale, title: str, unit: str) -> None:
+def _draw(axes: Axes, columns: Columns, values: Array, scale: Scale, title: str) -> None:
     panel = MapPanel(axes, columns, SIGNED, scale)
     panel.show(values)
     _mark(axes, columns.found)
     if title:
         axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
-    if unit:
-        axes.set_title(
-            f"sum {format_number(float(values.sum()), 2)} {unit}", loc="right", fontsize=SIZE["small"], color=GREY
-        )
 
 
 def _mark(axes: Axes, found: "xr.Dataset") -> None:

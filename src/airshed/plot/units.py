@@ -88,6 +88,11 @@ COMMON = MappingProxyType(
 """By variable name; molar masses from the IUPAC 2021 standard atomic weights. A file's own `molar_mass` comes first."""
 
 
+def formula(name: str) -> str:
+    """Return the formula of a species as it is printed: "O₃" for "O3"; another name unchanged."""
+    return COMMON[name].formula if name in COMMON else name
+
+
 # Dates, hours, degrees and heights in words, whatever the locale.
 
 

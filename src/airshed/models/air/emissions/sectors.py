@@ -24,5 +24,5 @@ SECTORS: Final = MappingProxyType(
 
 
 def sector_in_words(code: str) -> str:
-    """Return the name of a sector; another code without its underscores."""
+    """Return the name of a sector; another code with spaces instead of underscores."""
     return SECTORS.get(code) or code.replace("_", " ")
