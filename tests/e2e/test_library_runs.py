@@ -77,7 +77,7 @@ def test_resuming_says_from_where(tmp_path: Path) -> None:
         assert sim.seconds == 7200.0
     for restart in (tmp_path / "run" / "restart").iterdir():
         restart.write_bytes(b"")
-    with pytest.raises(OutputError, match=r"no restart in .* is whole"):
+    with pytest.raises(OutputError, match=r"no restart in .* is intact"):
         simulation(tmp_path / "run", resume=True)
 
 

@@ -15,7 +15,7 @@ from airshed.parallel.communicator import SingleRank
 
 simulate = run_path(str(Path(__file__).with_name("ranks_run.py")))["simulate"]
 STRATEGIES = ("gather", "files", "mpiio", "zarr")
-ANEW = r".*; run anew without --resume$"
+RESTART = r".*; restart the run without --resume$"
 
 
 def run(folder, strategy, *, hours=8, resume=False):
@@ -52,7 +52,7 @@ def test_a_flipped_bit_of_a_record_is_refused(unfinished):
     path = data_file(folder, strategy)
     flip(path, path.stat().st_size // 2)
     named = folder / "records" / "output" / ("records.zarr" if strategy == "zarr" else path.name)
-    with pytest.raises(OutputError, match=re.escape(f"{named} is damaged") + ANEW):
+    with pytest.raises(OutputError, match=re.escape(f"{named} is damaged") + RESTART):
         run(folder, strategy, resume=True)
 
 
@@ -75,7 +75,7 @@ def gathered(tmp_path):
 def test_records_without_checksums_are_refused(gathered):
     folder, journal = gathered
     journal.unlink()
-    with pytest.raises(OutputError, match=re.escape(f"{journal} is damaged: it lacks the record 000000") + ANEW):
+    with pytest.raises(OutputError, match=re.escape(f"{journal} is damaged: it lacks the record 000000") + RESTART):
         run(folder, "gather", resume=True)
 
 
@@ -91,7 +91,7 @@ def test_a_shard_that_is_gone_is_refused(tmp_path):
     run(tmp_path, "zarr", hours=5)
     shard = data_file(tmp_path, "zarr")
     shard.unlink()
-    with pytest.raises(OutputError, match=re.escape(f"{shard} is missing") + ANEW):
+    with pytest.raises(OutputError, match=re.escape(f"{shard} is missing") + RESTART):
         run(tmp_path, "zarr", resume=True)
 
 

@@ -83,7 +83,7 @@ def test_a_damaged_state_is_refused(tmp_path, start_run, word):
     content = path.read_bytes()
     at = content.index(word.encode())
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-    with pytest.raises(OutputError, match=r"run\.json cannot be read .*; remove that folder and run anew$"):
+    with pytest.raises(OutputError, match=r"run\.json cannot be read .*; remove that folder and run the case again$"):
         read_state(tmp_path / "run")
 
 

@@ -1,4 +1,4 @@
-"""Files on which the HDF5 library comes to no end, or dies: told in a line, and the caller goes on."""
+"""Files on which the HDF5 library does not terminate, or dies: told in a line, and the caller goes on."""
 
 import signal
 import struct
@@ -19,7 +19,7 @@ from airshed.io.netcdf import load_netcdf
 from airshed.io.results import open_run
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
-ENDLESS = "comes to no end in its description of the variables, which is damaged; copy or download it again"
+ENDLESS = "does not terminate in its description of the variables, which is damaged; copy or download it again"
 
 OTHER_LIBRARY = r"""
 #include <cstdlib>
@@ -88,7 +88,7 @@ def test_a_file_on_which_the_library_loops_is_refused(endless: Path) -> None:
 
 def test_the_library_does_loop_and_the_sound_file_passes(endless: Path, sound: Path) -> None:
     """Of several files the one at fault is named; after it the others still open."""
-    with pytest.raises(DataError, match=r"endless\.nc: the HDF5 library comes to no end"):
+    with pytest.raises(DataError, match=r"endless\.nc: the HDF5 library does not terminate"):
         hdf5._let_read([sound, endless, sound], hdf5._library(), 0.5)
     hdf5._let_read([sound, sound], hdf5._library(), 0.5)
     assert load_netcdf(sound)["t"].values.sum() == 12.0
@@ -96,7 +96,7 @@ def test_the_library_does_loop_and_the_sound_file_passes(endless: Path, sound: P
 
 @pytest.mark.usefixtures("soon")
 def test_a_damaged_result_says_to_make_it_again(endless: Path) -> None:
-    with pytest.raises(OutputError, match=r"comes to no end in .* is damaged\); make it again with airshed run$"):
+    with pytest.raises(OutputError, match=r"does not terminate in .* is damaged\); make it again with airshed run$"):
         open_run(endless)
 
 
@@ -127,7 +127,7 @@ def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
         "from pathlib import Path; import airshed.io.hdf5 as hdf5, airshed.io.netcdf as netcdf\n"
         "from airshed.parallel.communicator import world\n"
         f"hdf5.SECONDS, ranks = 0.5, world()\ntry: netcdf.load_netcdf(Path({str(endless)!r}))\n"
-        "except netcdf.DataError as error: refused = ranks.gather_all('comes to no end' in str(error))\n"
+        "except netcdf.DataError as error: refused = ranks.gather_all('does not terminate' in str(error))\n"
         f"print(refused, netcdf.load_netcdf(Path({str(sound)!r})).sizes['lat'])"
     )
     command = [str(MPIEXEC), "-n", "2", python(), "-m", "mpi4py", "-c", code]
@@ -143,7 +143,7 @@ def test_what_is_slow_passes_and_what_dies_does_not(tmp_path: Path) -> None:
     library = str(tmp_path / "library.so")
     subprocess.run(["g++", "-shared", "-fPIC", "-o", library, str(source)], check=True)
     hdf5._let_read([tmp_path / "a", tmp_path / "w"], library, 0.5)
-    with pytest.raises(DataError, match=r"/a: the HDF5 library comes to no end"):
+    with pytest.raises(DataError, match=r"/a: the HDF5 library does not terminate"):
         hdf5._let_read([tmp_path / "a", tmp_path / "w"], library, 0.05)
     with pytest.raises(DataError, match=r"/c: the HDF5 library crashes on its description"):
         hdf5._let_read([tmp_path / "a", tmp_path / "c"], library, 0.5)
@@ -162,7 +162,7 @@ def test_a_head_is_read_once_until_its_file_changes(sound: Path, monkeypatch: py
 @pytest.mark.usefixtures("soon")
 def test_a_refused_file_is_refused_again(endless: Path) -> None:
     for _ in range(2):
-        with pytest.raises(DataError, match="comes to no end"):
+        with pytest.raises(DataError, match="does not terminate"):
             check_heads([endless])
 
 

@@ -92,7 +92,7 @@ def test_a_rank_that_others_read_for_has_what_was_sent_and_no_more() -> None:
     instants = Instants(9, None, Second([{"u": np.zeros(1)}, {"u": np.ones(1)}], [None]), sends=True)
     instants.take([0, 1])
     assert instants(1)["u"][0] == 1.0
-    with pytest.raises(DataError, match=r'instant 2 of the weather is not at hand.*parallel\.input = "parallel"'):
+    with pytest.raises(DataError, match=r'instant 2 of the weather is not available.*parallel\.input = "parallel"'):
         instants(2)
 
 

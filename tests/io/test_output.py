@@ -99,7 +99,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path, write_run):
 
 
 def test_only_chosen_levels_are_kept(tmp_path, write_run, values):
-    with open_run(write_run(tmp_path / "run", kept={"level": [0, 2]})) as result:
+    with open_run(write_run(tmp_path / "run", selection={"level": [0, 2]})) as result:
         assert np.array_equal(result["level"], [10.0, 105.0])
         assert np.array_equal(result["level_bnds"], [[0, 20], [60, 150]])
         assert np.array_equal(result["O3"][1], values(3600)["O3"][[0, 2]].astype(np.float32))

@@ -91,7 +91,7 @@ def test_a_damaged_restart_is_skipped_for_the_one_before(run, kind):
     assert restart.seconds == 100.0
     assert "200.0.npz is damaged" in restart.skipped[0]
     (run.path / "restart" / "100.0.npz").write_bytes(b"")
-    with pytest.raises(OutputError, match=r"no restart in .* is whole: .*200\.0\.npz is damaged.*100\.0\.npz"):
+    with pytest.raises(OutputError, match=r"no restart in .* is intact: .*200\.0\.npz is damaged.*100\.0\.npz"):
         store.latest()
 
 

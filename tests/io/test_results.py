@@ -20,7 +20,7 @@ def test_a_truncated_file_is_refused(tmp_path, write_run, kept, compression):
     path = write_run(tmp_path / "run", compression=compression) / "output.nc"
     content = path.read_bytes()
     path.write_bytes(content[: int(kept if kept >= 1 else kept * len(content))])
-    with pytest.raises(OutputError, match=r"output\.nc is damaged or is no netCDF file"):
+    with pytest.raises(OutputError, match=r"output\.nc is damaged or is not a netCDF file"):
         open_run(path)
 
 
@@ -54,5 +54,5 @@ def test_a_foreign_netcdf_file_is_refused(tmp_path):
     with netCDF4.Dataset(tmp_path / "other.nc", "w") as file:
         file.createDimension("x", 1)
         file.createVariable("x", "f8", ("x",))
-    with pytest.raises(OutputError, match="no output of Airshed: it lacks lat, lon, time"):
+    with pytest.raises(OutputError, match="not an output of Airshed: it lacks lat, lon, time"):
         open_run(tmp_path / "other.nc")

@@ -43,7 +43,7 @@ def test_units_as_the_archive_writes_them_and_none_at_all_change_no_bit(tmp_path
         path = era5_file(tmp_path / "same.nc")
         same = read_era5([changed(path, lambda file, unit=unit: _set_units(file, unit))])
         assert np.array_equal(same["u"].values, plain["u"].values)
-        assert same["u"].attrs["converted"] == ("" if unit else "no unit told, taken as m s-1")
+        assert same["u"].attrs["converted"] == ("" if unit else "no unit given, assumed m s-1")
 
 
 def _set_units(file, unit):

@@ -211,7 +211,7 @@ def spoil_manifest(folder):
         ("zarr", lambda store: shard_of(store).unlink(), r"is damaged \(O3/c/0/0/0/0 is missing\); make it again"),
         ("zarr", lambda store: shard_of(store).write_bytes(b"x" * 4000), r"is damaged \(.*\); make it again"),
         ("files", spoil_manifest, r"is damaged \(its files do not make up the whole\); make it again"),
-        ("files", lambda folder: (folder.parent / "output.nc").touch(), r"output.nc is damaged or is no netCDF file"),
+        ("files", lambda folder: (folder.parent / "output.nc").touch(), r"output.nc is damaged or is not a netCDF"),
     ],
 )
 def test_a_damaged_result_is_neither_merged_nor_removed(tmp_path, run_to_the_end, name, spoil, told):

@@ -78,7 +78,7 @@ def test_without_a_whole_state_nothing_is_begun(left: Path, tmp_path: Path) -> N
     for path in states(folder):
         flip(path)
     before = {path: path.read_bytes() for path in (folder / "main").rglob("*") if path.is_file()}
-    with pytest.raises(AirshedError, match=r"no restart in .* is whole"):
+    with pytest.raises(AirshedError, match=r"no restart in .* is intact"):
         resumed(folder)
     del before[folder / "main" / "run.json"]
     assert all(path.read_bytes() == content for path, content in before.items())

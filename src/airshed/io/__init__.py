@@ -1,1 +1,1 @@
-"""Files: readers of forcing, output of results, restarts. Fields on grids, no physics."""
+"""File input and output: readers of forcing, results, restarts. Fields on grids, without physics."""

@@ -1,10 +1,10 @@
 """Named arrays in one file: an uncompressed NumPy ``.npz`` archive with a JSON member ``metadata.json``.
 
-Anybody reads it with ``numpy.load(path)``. Each member carries a CRC-32, which is checked on reading, and the list of
-members stands at the end of the file, so that a truncated or damaged file is recognised. No HDF5 is involved: one
-thread at a time may use that library, and what writes these files would wait for the thread that reads weather ahead.
+The files are readable with ``numpy.load(path)``. Each member has a CRC-32, checked on reading. The list of members is
+at the end of the file. A truncated or damaged file is thus detected. HDF5 is not used: only one thread at a time
+may call that library, and a writer would wait for the thread that reads weather ahead.
 
-A Zarr group holds arrays compressed without loss: each is one chunk, or a few if large; whoever has Zarr reads them.
+A Zarr group holds arrays with lossless compression: each is one chunk, or a few if large; any Zarr library can read it.
 """
 
 import json
@@ -27,11 +27,11 @@ from airshed.core.errors import OutputError
 
 _METADATA = "metadata.json"
 _NAME_LENGTHS: Final = 26
-"""Where a member's own header tells how long its name and what follows it are; its content comes behind them."""
+"""Offset of the lengths of name and extra field in a member's header; the content follows them."""
 
 
 def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
-    """Write arrays, bit for bit, and metadata that JSON can hold; the same content gives the same bytes."""
+    """Write arrays, bit for bit, and JSON metadata; the same content gives the same bytes."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_METADATA), json.dumps(metadata))
         for name, array in arrays.items():
@@ -44,9 +44,9 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mappin
 
 
 def load_arrays(path: Path, without: Collection[str] = ()) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the arrays, but for some, and the metadata of a file.
+    """Return the arrays of a file, without the excluded ones, and its metadata.
 
-    Raises OutputError when it is damaged or not such a file.
+    Raises OutputError if it is damaged or is not such a file.
     """
     left_out = {_METADATA, *(f"{name}.npy" for name in without)}
     with _opened(path) as archive:
@@ -56,20 +56,20 @@ def load_arrays(path: Path, without: Collection[str] = ()) -> tuple[dict[str, ND
 
 
 def load_array(path: Path, name: str) -> NDArray[Any]:
-    """Return one array of a file; raises OutputError when it is damaged or not there."""
+    """Return one array of a file; raise OutputError if it is damaged or missing."""
     with _opened(path) as archive:
         return _read_member(archive, f"{name}.npy")
 
 
 def load_rows(path: Path, name: str, first: int, last: int) -> NDArray[Any]:
-    """Return rows first <= n < last of an array, and read no others; raises OutputError when they are not there.
+    """Return rows first <= n < last of an array without reading others; raise OutputError if they are missing.
 
-    The checksum is that of the whole array: what it tells, :func:`load_array` alone finds.
+    The checksum covers the whole array, so that only :func:`load_array` verifies it.
     """
     with _opened(path) as archive, path.open("rb") as file:
         member = archive.getinfo(f"{name}.npy")
         if member.compress_type != zipfile.ZIP_STORED:
-            raise OutputError(f"{path} is compressed, which files of Airshed are not")
+            raise OutputError(f"{path} is compressed, unlike files of Airshed")
         file.seek(member.header_offset + _NAME_LENGTHS)
         file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
         np.lib.format.read_magic(file)
@@ -80,7 +80,7 @@ def load_rows(path: Path, name: str, first: int, last: int) -> NDArray[Any]:
 
 
 def load_metadata(path: Path) -> dict[str, Any]:
-    """Return the metadata of a file alone; raises OutputError when it is damaged or not such a file."""
+    """Return only the metadata of a file; raise OutputError if it is damaged or is not such a file."""
     with _opened(path) as archive:
         metadata: dict[str, Any] = json.loads(archive.read(_METADATA))
         return metadata
@@ -88,10 +88,10 @@ def load_metadata(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong in the block, where a file is read, into OutputError.
+    """Convert any error in the block, where a file is read, into OutputError.
 
-    There is no list of what damage leads to: zip takes flipped bits for passwords, ways of packing and lengths, and the
-    readers behind it for syntax, keys, types and sizes.
+    The consequences of damage cannot be listed: zip interprets flipped bits as passwords, compression methods and
+    lengths, and the readers behind it as syntax, keys, types and sizes.
     """
     try:
         yield
@@ -120,28 +120,30 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 LARGEST: Final = 1 << 30
-"""Bytes of a chunk at most, where a row is no larger: the buffers of Blosc end below 2 GiB."""
+"""Limit of the bytes of a chunk, unless a row is larger: the buffers of Blosc end below 2 GiB."""
 
 
 def save_group(path: Path, arrays: Arrays) -> None:
-    """Write arrays into a new group, bit for bit; raises OutputError for what the system refuses."""
+    """Write arrays into a new group, bit for bit; raise OutputError for system errors."""
     import zarr
     from zarr.codecs import BloscCodec
 
     with guarded(path):
         group = zarr.create_group(path, zarr_format=3)
         for name, array in arrays.items():
-            # bytes of a kind side by side: LZ4 is faster than a disk then
+            # Shuffled bytes: LZ4 is then faster than a disk.
             packed = BloscCodec(typesize=array.dtype.itemsize, cname="lz4", clevel=1, shuffle="shuffle")
             made: Any = group.create_array(
                 name, shape=array.shape, dtype=array.dtype, chunks=_chunks(array),
-                compressors=packed, config={"write_empty_chunks": True},  # one of zeros may hold negative ones
+                compressors=packed, config={"write_empty_chunks": True},  # a chunk of zeros may contain negative zeros
             )  # fmt: skip
             made[...] = np.ascontiguousarray(array).reshape(array.shape)
 
 
 def _chunks(array: npt.NDArray[Any]) -> tuple[int, ...]:
-    """The shape of chunks: whole rows along the first axis, as many as fit; of a larger row a part, and so on."""
+    """Return the shape of chunks: as many whole rows along the first axis as fit; of a larger row a part,
+    recursively.
+    """
     chunks, rest = [max(size, 1) for size in array.shape], max(array.nbytes, 1)
     for axis, size in enumerate(chunks):
         rest //= size  # bytes of a row
@@ -152,7 +154,7 @@ def _chunks(array: npt.NDArray[Any]) -> tuple[int, ...]:
 
 
 def load_group(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a group; raises OutputError where it is damaged or not there."""
+    """Return the arrays of a group; raise OutputError if it is damaged or missing."""
     import zarr
 
     with reading(path):
@@ -160,5 +162,5 @@ def load_group(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def remove_group(path: Path) -> None:
-    """Remove a group, whatever is left of it."""
+    """Remove a group, complete or not."""
     shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The layout of an output file, by the CF conventions 1.11: as data, and as a netCDF-4 file.
+"""Layout of an output file by the CF conventions 1.11: as data, and as a netCDF-4 file.
 
 source  Eaton et al. 2023, NetCDF Climate and Forecast Metadata Conventions 1.11
 """
@@ -25,16 +25,16 @@ _CHUNK_BYTES: Final = 32 * 1024
 
 Compression = Literal["zlib", "none"]
 Statistic = Literal["point", "mean", "maximum", "minimum"]
-"""Value of a record, by the names of CF cell methods: at its time, or over the interval that ends there."""
+"""Statistic of a record, by the names of CF cell methods: at its time, or over the interval that ends there."""
 
 TIME, TIME_BOUNDS = "time", "time_bnds"
 CLOCK: Final = (TIME, TIME_BOUNDS)
-"""Variables that say when a record is; all others along time are fields."""
+"""Variables of the time of a record; all others along time are fields."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a file; ``data`` are its values, None where each record brings its own."""
+    """Variable of a file; ``data`` are its values, None if each record has its own."""
 
     name: str
     dtype: Literal["f4", "f8"]
@@ -45,32 +45,32 @@ class Variable:
 
 @dataclass(frozen=True)
 class Description:
-    """All that a file holds but its records; the dimension that grows with them, "time", has the size None."""
+    """Content of a file except its records; the unlimited dimension "time" has size None."""
 
     dims: Mapping[str, int | None]
     variables: tuple[Variable, ...]
     attributes: Mapping[str, str]
 
     def shape(self, variable: Variable) -> tuple[int, ...]:
-        """Return the shape of a variable, of one record where it has records."""
+        """Return the shape of a variable, per record if it has records."""
         sizes = (self.dims[dim] for dim in variable.dims)
         return tuple(size for size in sizes if size is not None)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What an output file is to hold: what is kept of chosen fields on the axes of a domain.
+    """Specification of an output file: selected parts of fields on the axes of a domain.
 
-    kept        indices to keep along undivided dimensions, all where one is not named
-    start       the time from which seconds are counted, UTC
+    selection        selected indices along undivided dimensions; all if a dimension is not named
+    start       reference time of the seconds, UTC
     every       seconds between records, which are at its multiples
-    statistic   what the values of a record are; where it is not "point", records have bounds of time
-    attributes  global ones, beside those that every file has
-    history     lines on what happened to the run
+    statistic   meaning of the values of a record; unless it is "point", records have time bounds
+    attributes  global ones, in addition to those of every file
+    history     lines on the history of the run
     """
 
     axes: Axes
-    kept: Mapping[str, Sequence[int]]
+    selection: Mapping[str, Sequence[int]]
     fields: tuple[FieldSpec, ...]
     start: np.datetime64
     attributes: Mapping[str, str]
@@ -85,15 +85,15 @@ class Layout:
 
     def sizes(self, box: Box) -> dict[str, int]:
         """Return the number of cells along each dimension, in a box of the divided ones."""
-        kept = {dim: len(indices) for dim, indices in self.kept.items()}
-        return {**self.axes.sizes, **kept, **dict(zip(self.axes.divided, box.shape, strict=True))}
+        selection = {dim: len(indices) for dim, indices in self.selection.items()}
+        return {**self.axes.sizes, **selection, **dict(zip(self.axes.divided, box.shape, strict=True))}
 
     def shape(self, spec: FieldSpec, box: Box) -> tuple[int, ...]:
         """Return the shape of one record of a field in a box."""
         return spec.shape(self.sizes(box))
 
     def clock(self, seconds: ArrayLike) -> dict[str, NDArray[np.float64]]:
-        """Return the values of the variables of time, for one record or several: the time, and bounds of intervals.
+        """Return the values of the time variables, for one record or several: the time, and bounds of intervals.
 
         The end of an interval has the bits of the start of the next one.
         """
@@ -104,7 +104,7 @@ class Layout:
         return {TIME: end, TIME_BOUNDS: np.stack([begin, end], axis=-1)}
 
     def describe(self, *, complete: bool, box: Box | None = None) -> Description:
-        """Return what a file of these cells holds; a run that is not ``complete`` is marked as interrupted."""
+        """Return the description of a file of these cells; a run that is not ``complete`` is marked as interrupted."""
         box = box or self.whole
         places = [variable for each in self.axes.coordinates for variable in self._coordinate(each, box)]
         beside = [each for each in self.axes.coordinates if each.auxiliary]
@@ -125,9 +125,9 @@ class Layout:
         return Description(dims, (*self._time(), *places, *fields), attributes)
 
     def _coordinate(self, each: Coordinate, box: Box) -> Iterator[Variable]:
-        """The places of a coordinate and their bounds, where it has some, as far as they are kept and in a box."""
+        """Yield the variable of a coordinate, and its bounds if any, for the selected indices in a box."""
         along = dict(zip(self.axes.divided, box.slices, strict=True))
-        part: Any = tuple(along.get(dim, self.kept.get(dim, slice(None))) for dim in each.dims)
+        part: Any = tuple(along.get(dim, self.selection.get(dim, slice(None))) for dim in each.dims)
         bounds = {} if each.bounds is None else {"bounds": f"{each.name}_bnds"}
         yield Variable(each.name, "f8", each.dims, {**each.attributes, **bounds}, each.values[part])
         if each.bounds is not None:
@@ -150,16 +150,16 @@ class Layout:
 
 
 def reserved_names(axes: Axes) -> frozenset[str]:
-    """Return the names of the dimensions and variables that every file has of its own, which no field may have."""
+    """Return the reserved names of dimensions and variables, which no field may have."""
     described = Layout(axes, {}, (), np.datetime64(0, "s"), {}, statistic="mean").describe(complete=True)
     return frozenset({*described.dims, *(variable.name for variable in described.variables)})
 
 
 @contextmanager
 def create(path: Path, description: Description, compression: Compression = "zlib") -> Iterator[netCDF4.Dataset]:
-    """Give a new netCDF-4 file, open for writing, with its coordinates and empty variables.
+    """Yield a new netCDF-4 file, open for writing, with its coordinates and empty variables.
 
-    In the block no other thread is in the library, see :mod:`airshed.io.hdf5`.
+    No other thread uses the library in the block, see :mod:`airshed.io.hdf5`.
     """
     with hdf5(), netCDF4.Dataset(path, "w", format="NETCDF4") as file:
         file.setncatts(description.attributes)
@@ -190,7 +190,7 @@ def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic) -> Vari
         attributes["units_metadata"] = "temperature: on_scale"
     if spec.standard_name is not None:
         attributes["standard_name"] = spec.standard_name
-    # No valid_min and valid_max: readers hide what lies outside, which is what people must see.
+    # No valid_min and valid_max: readers hide values outside, which users must see.
     if beside:
         attributes["coordinates"] = " ".join(beside)
     if spec.phase:
@@ -198,12 +198,12 @@ def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic) -> Vari
     if spec.particle is not None:  # [m], [kg m-3]
         attributes["particle_diameter"], attributes["particle_density"] = spec.particle
     if spec.molar_mass is not None:
-        attributes["molar_mass"] = spec.molar_mass  # [kg mol-1]; turns the mixing ratio into a mass concentration
+        attributes["molar_mass"] = spec.molar_mass  # [kg mol-1], converts the mixing ratio to a mass concentration
     return Variable(spec.name, "f4", ("time", *spec.dims), attributes)
 
 
 def _chunks(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Whole maps of a few levels each: maps read fast, and a chunk stays in the processor's cache while compressed."""
+    """Return chunks of whole maps of a few levels: maps read fast, and compression works in the processor's cache."""
     if len(sizes) != 3:
         return sizes
     map_bytes = 4 * sizes[1] * sizes[2]

@@ -1,7 +1,7 @@
-"""Messages between ranks about files, on a communicator of their own.
+"""Messages between ranks about files, on a separate communicator.
 
-So a writer thread never receives a message of the computing threads. A rank that waits here sleeps between polls, as an
-MPI library that spins would take the core from the computation. An error on one rank is raised on all of them.
+A writer thread thus never receives a message of the computing threads. A waiting rank sleeps between polls, since an
+MPI library that polls continuously would occupy a core. An error on one rank is raised on all ranks.
 """
 
 import os
@@ -29,17 +29,17 @@ T = TypeVar("T")
 Bytes = NDArray[np.uint8]
 
 _TURNS: Final = 20
-_SHORT, _LONG = 5e-5, 1e-3  # s between two polls: at first, and after a while
+_SHORT, _LONG = 5e-5, 1e-3  # s between two polls: at first, and later
 
 
 class AbandonedError(Exception):
-    """The run ends by an error while files are being written; they are not waited for."""
+    """The run ends by an error while files are being written; they are abandoned."""
 
 
 class Channel:
-    """The ranks of a run as its files see them; every rank makes the same calls in the same order.
+    """Communicator of a run's files; every rank makes the same calls in the same order.
 
-    handle  the communicator of these messages alone; None where one rank is alone
+    handle  the separate communicator; None for a single rank
     """
 
     def __init__(self, ranks: Communicator) -> None:
@@ -49,12 +49,12 @@ class Channel:
 
     @property
     def is_root(self) -> bool:
-        """Whether this is rank 0, which writes files that exist once."""
+        """True on rank 0, which writes shared files."""
         return self.rank == 0
 
     @property
     def has_threads(self) -> bool:
-        """Whether a thread may send messages while another one does."""
+        """True if two threads may send messages simultaneously."""
         if self.handle is None:
             return True
         from mpi4py import MPI
@@ -62,12 +62,12 @@ class Channel:
         return MPI.Query_thread() >= MPI.THREAD_MULTIPLE
 
     def barrier(self) -> None:
-        """Return when all ranks have called this."""
+        """Wait until all ranks have called this method."""
         if self.handle is not None:
             self._wait([self.handle.Ibarrier()])
 
     def settle(self, error: BaseException | None) -> None:
-        """Raise on every rank the error of the lowest rank that has one; return when none has."""
+        """Raise on every rank the error of the lowest failing rank; return if there is none."""
         if self.handle is None:
             if error is not None:
                 raise error
@@ -91,7 +91,7 @@ class Channel:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Run the block on every rank; when it raises on one of them, raise that on all."""
+        """Run the block on every rank; if it raises on one of them, raise that error on all."""
         error: Exception | None = None
         try:
             yield
@@ -117,7 +117,7 @@ class Channel:
         return [value] if self.handle is None else self.handle.allgather(value)
 
     def exchange(self, sends: Sequence[tuple[int, Bytes]], receives: Sequence[tuple[int, Bytes]]) -> None:
-        """Send buffers to ranks and fill others from ranks; between two of them in the order of the lists."""
+        """Send buffers to ranks and fill others from ranks; between two ranks in the order of the lists."""
         if self.handle is not None:
             incoming = [self.handle.Irecv(buffer, rank) for rank, buffer in receives]
             self._wait([*incoming, *(self.handle.Isend(buffer, rank) for rank, buffer in sends)])
@@ -136,7 +136,8 @@ class Channel:
 def sendable(error: BaseException) -> BaseException:
     """Return an error that can be sent to other ranks.
 
-    That is the error itself if it can be pickled, else one of the nearest of its classes with its message.
+    This is the error itself if it can be pickled, otherwise an error of its nearest suitable base class with its
+    message.
     """
     ways: list[Callable[[], object]] = [lambda: error, *(partial(kind, str(error)) for kind in type(error).__mro__)]
     for make in ways:
@@ -150,10 +151,10 @@ def sendable(error: BaseException) -> BaseException:
 
 @contextmanager
 def create_together(channel: Channel, path: Path) -> Iterator[Path]:
-    """Yield a temporary folder, the same on all ranks, which gets the name ``path`` at the end of the block.
+    """Yield a temporary folder, the same on all ranks, which is renamed to ``path`` at the end of the block.
 
-    What the block does must fail on all ranks alike, or on none; then the folder is removed, and what was under
-    ``path`` stays. Raises OutputError for whatever the system refuses.
+    The block must fail on all ranks or on none; on failure the folder is removed, and an existing ``path`` is
+    unchanged. Raises OutputError for system errors.
     """
     made = path.with_name(f".{path.name}.part")
     with channel.together(), guarded(path):

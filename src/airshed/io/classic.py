@@ -1,9 +1,9 @@
-"""The classic netCDF formats with 64-bit offsets (CDF-2) and 64-bit data (CDF-5): header, and the bytes of a record.
+"""Classic netCDF formats with 64-bit offsets (CDF-2) and 64-bit data (CDF-5): header, and the bytes of a record.
 
 Sizes and offsets follow from the description of a file alone, so that many processes can write one file without a
-library. The number of records stands in the header: what lies behind the last of them is no part of the file. Records
-have the same bytes in both formats. CDF-2 is what all tools read, GDAL and SciPy too; a variable of 2 GiB or more, of
-one record where it has records, needs CDF-5.
+library. The header has the number of records: bytes after the last record are not part of the file. Records have the
+same bytes in both formats. CDF-2 is readable by all tools, including GDAL and SciPy. CDF-5 is required by a variable of
+2 GiB or more, per record if it has records.
 
 source  NetCDF User's Guide, appendix "File Format Specifications"; PnetCDF, "CDF-5 format specification"
 """
@@ -18,21 +18,21 @@ from airshed.io.cf import Description, Variable
 
 _OFFSETS, _DATA = b"CDF\x02", b"CDF\x05"
 _WIDTHS: Final = {b"CDF\x01": (4, 4), _OFFSETS: (4, 8), _DATA: (8, 8)}
-"""Bytes of a number and of a place in the file, by format."""
+"""Bytes of a number and of an offset in the file, by format."""
 _DIMENSION, _VARIABLE, _ATTRIBUTE = 10, 11, 12
 _CHAR, _TYPES, _SIZES = 2, {"f4": 5, "f8": 6}, {"f4": 4, "f8": 8}
 _SIZE_OF_TYPE: Final = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
 _LONGEST: Final = 1 << 28
-"""Bytes of a text that no header holds."""
+"""Limit of the bytes of a text in a header."""
 _PAGE: Final = 4096
 _COUNT_AT: Final = len(_DATA)
 _MOST: Final = 2**31 - 4
-"""Most bytes of a variable in CDF-2, of one record where it has records."""
+"""Maximum bytes of a variable in CDF-2, per record if it has records."""
 T = TypeVar("T")
 
 
 class ClassicFormat:
-    """Where things are in a file.
+    """Offsets and sizes in a file.
 
     records  offset of the first record
     record   bytes of a record
@@ -41,16 +41,16 @@ class ClassicFormat:
     """
 
     def __init__(self, description: Description, room: int = 256, *, wide: bool = False) -> None:
-        """``wide`` asks for CDF-5 also where CDF-2 will do."""
+        """``wide`` requests CDF-5 even if CDF-2 suffices."""
         self._description = description
         variables = description.variables
         self.wide = wide or any(self._bytes(each) > _MOST for each in variables)
         fixed = [each for each in variables if each.data is not None]
         growing = [each for each in variables if each.data is None]
         begins = list(accumulate((self._bytes(each) for each in fixed), initial=0))
-        start = _up(len(self._header(0, {})) + room, _PAGE)
+        start = _round_up(len(self._header(0, {})) + room, _PAGE)
         self._fixed = {each.name: start + at for each, at in zip(fixed, begins, strict=False)}
-        self.records = _up(start + begins[-1], _PAGE)
+        self.records = _round_up(start + begins[-1], _PAGE)
         sizes = list(accumulate((self._bytes(each) for each in growing), initial=0))
         self.within = {each.name: at for each, at in zip(growing, sizes, strict=False)}
         self.record = sizes[-1]
@@ -88,7 +88,7 @@ class ClassicFormat:
         return (_DATA if self.wide else _OFFSETS) + long(count) + b"".join(lists)
 
     def count_bytes(self, count: int) -> tuple[int, bytes]:
-        """Return where the number of records stands in a file, and its bytes."""
+        """Return the offset of the number of records in a file, and its bytes."""
         return _COUNT_AT, self._long(count)
 
     def _long(self, number: int) -> bytes:
@@ -111,7 +111,7 @@ class ClassicFormat:
 
 
 def count_in(start: bytes) -> int | None:
-    """Return the number of records that the first bytes of a file tell; None for another format."""
+    """Return the number of records from the first bytes of a file; None for another format."""
     size = {_OFFSETS: 4, _DATA: 8}.get(start[:_COUNT_AT])
     if size is None or len(start) < _COUNT_AT + size:
         return None
@@ -119,22 +119,22 @@ def count_in(start: bytes) -> int | None:
 
 
 def is_wide(start: bytes) -> bool:
-    """Whether the first bytes of a file are those of CDF-5."""
+    """Return whether the first bytes of a file are those of CDF-5."""
     return start.startswith(_DATA)
 
 
 def required_bytes(file: BinaryIO) -> int | None:
-    """Return the bytes that a classic file, of 32 or 64 bits, must have by its header; None for another format.
+    """Return the bytes that a classic file must have by its header; None for another format.
 
-    Raises ValueError for a header that is cut or damaged. The netCDF library reads what is missing as zeros, and takes
-    the time and the memory that a damaged length asks for.
+    Raises ValueError for a truncated or damaged header. The netCDF library reads missing bytes as zeros, and for a
+    damaged length uses excessive time and memory.
     """
     widths = _WIDTHS.get(file.read(_COUNT_AT))
     if widths is None:
         return None
     count, variables = _header_of(file, *widths)
     growing = [each for each in variables if each.grows]
-    record = growing[0].size if len(growing) == 1 else sum(_up(each.size, 4) for each in growing)
+    record = growing[0].size if len(growing) == 1 else sum(_round_up(each.size, 4) for each in growing)
     ends = [each.begin + each.size for each in variables if not each.grows]
     if count:
         ends += [each.begin + (count - 1) * record + each.size for each in growing]
@@ -142,13 +142,13 @@ def required_bytes(file: BinaryIO) -> int | None:
 
 
 def records_at(file: BinaryIO) -> int:
-    """Return where the records of a classic file begin, by its header; raises ValueError for a damaged one."""
+    """Return the offset of the records of a classic file, from its header; raise ValueError for a damaged one."""
     _, variables = _header_of(file, *_WIDTHS[file.read(_COUNT_AT)])
     return min(each.begin for each in variables if each.grows)
 
 
 class _Extent(NamedTuple):
-    """Where a variable, or its first record, begins in a file, and its bytes there."""
+    """Offset of a variable, or of its first record, in a file, and its bytes there."""
 
     begin: int
     size: int
@@ -156,15 +156,15 @@ class _Extent(NamedTuple):
 
 
 def _header_of(file: BinaryIO, number: int, place: int) -> tuple[int, list[_Extent]]:
-    """Return the number of records and the variables of a file behind its first bytes; raises ValueError.
+    """Return the number of records and the variables of a file from its first bytes; raise ValueError.
 
-    number, place  bytes of a number and of a place in the file
+    number, place  bytes of a number and of an offset in the file
     """
 
     def content(size: int) -> bytes:
         found = file.read(size) if size < _LONGEST else b""
         if len(found) < size:
-            raise ValueError("the header is cut")
+            raise ValueError("the header is truncated")
         return found
 
     def long(size: int = number) -> int:
@@ -174,11 +174,11 @@ def _header_of(file: BinaryIO, number: int, place: int) -> tuple[int, list[_Exte
         return found
 
     def items(item: Callable[[], T]) -> list[T]:
-        content(4)  # the tag, 0 for a list of nothing
+        content(4)  # the tag, 0 for an empty list
         return [item() for _ in range(long())]
 
     def skip(size: int) -> None:
-        content(_up(size, 4))
+        content(_round_up(size, 4))
 
     def type_size() -> int:
         kind = int.from_bytes(content(4), "big", signed=True)
@@ -198,7 +198,7 @@ def _header_of(file: BinaryIO, number: int, place: int) -> tuple[int, list[_Exte
         skip(long())
         numbers = [long() for _ in range(long())]
         if any(each >= len(dims) for each in numbers):
-            raise ValueError("a variable on a dimension that is not there")
+            raise ValueError("a variable on a missing dimension")
         sizes = [dims[each] for each in numbers]
         items(attribute)
         grows = bool(sizes) and sizes[0] == 0
@@ -215,5 +215,5 @@ def _header_of(file: BinaryIO, number: int, place: int) -> tuple[int, list[_Exte
     return count, items(variable)
 
 
-def _up(number: int, unit: int) -> int:
+def _round_up(number: int, unit: int) -> int:
     return -(-number // unit) * unit

@@ -1,4 +1,4 @@
-"""Reads ERA5 files from the Climate Data Store or a GRIB converter into one Dataset with one set of names."""
+"""Reader of ERA5 files from the Climate Data Store or a GRIB converter, into one Dataset with uniform names."""
 
 import csv
 from collections.abc import Sequence
@@ -52,9 +52,9 @@ def half_level_coefficients() -> tuple[Array, Array]:
 def full_level_pressure(levels: NDArray[np.int64], surface_pressure: Array) -> Array:
     """Return the pressure [Pa] of model levels, (level, ...): the mean of the half levels above and below.
 
-    reads  levels            numbers from 1 (top) to 137 (at the ground)
-           surface_pressure  [Pa]  (...)
-    raises  DataError for numbers that the 137-level model does not have
+    levels            numbers from 1 (top) to 137 (at the ground)
+    surface_pressure  [Pa]  (...)
+    raises            DataError for numbers outside the 137-level model
     """
     if levels.min() < 1 or levels.max() > LEVELS:
         raise DataError(f"model levels {levels.min()} to {levels.max()}: the ERA5 model has levels 1 to {LEVELS}")
@@ -67,17 +67,17 @@ def full_level_pressure(levels: NDArray[np.int64], surface_pressure: Array) -> A
 
 ON_LEVELS = ("u", "v", "t", "q", "z", "cc", "clwc")
 NO_UNITS = frozenset({"", "1", "~", "level", "levels", "count", "numeric", "model_level_number"})
-"""The unit of level numbers."""
+"""Units of level numbers."""
 _STATIC = frozenset({"lsm", "land_sea_mask", "var172", "z", "geopotential", "var129"})
-"""Fields that may hold at all times."""
+"""Fields that may be constant in time."""
 _CALENDARS = frozenset({"standard", "gregorian", "proleptic_gregorian"})
 
 
 def group_by_field(path: Path, dataset: xr.Dataset, unused: set[str]) -> dict[str, list[str]]:
-    """Return the variable of the file for each field of the reader; others go to ``unused``.
+    """Return the variables of the file for each field of the reader; add the others to ``unused``.
 
-    CDO numbers variables of one name that lie on different kinds of levels, u, u_2 ...: the one with the most
-    pressure levels, or model levels, counts.
+    CDO numbers variables of one name on different kinds of levels, u, u_2 ...: the one with the most pressure or model
+    levels is used.
     """
     candidates: dict[str, list[str]] = {}
     for original in map(str, dataset.data_vars):
@@ -91,12 +91,12 @@ def group_by_field(path: Path, dataset: xr.Dataset, unused: set[str]) -> dict[st
         plain = [original for original in originals if original in NAME_OF_ALIAS]
         if len(plain) > 1:
             twice = " and ".join(plain[:2])
-            raise DataError(f"{path}: variables {twice} are the same field of ERA5; take one of them out")
+            raise DataError(f"{path}: variables {twice} are the same field of ERA5; remove one of them")
         if len(originals) > 1:
             best = max(originals, key=lambda each: _levels_of(dataset[each])) if name in ON_LEVELS else originals[0]
             unused.update(each for each in originals if each != best)
             candidates[name] = [best]
-    if numbered:  # a field at one height or of one layer is no profile
+    if numbered:  # a field at one height or of one layer is not a profile
         single = [name for name in set(ON_LEVELS) - {"z"} if name in candidates]
         for name in [name for name in single if _levels_of(dataset[candidates[name][0]])[1] < 2]:
             unused.update(candidates.pop(name))
@@ -104,7 +104,7 @@ def group_by_field(path: Path, dataset: xr.Dataset, unused: set[str]) -> dict[st
 
 
 def _levels_of(field: xr.DataArray) -> tuple[bool, int]:
-    """Return whether a field lies on pressure levels, and on how many levels of any kind."""
+    """Return whether a field is on pressure levels, and the number of its levels of any kind."""
     levels = [dim for dim in field.dims if dimension(str(dim)) == "level"]
     if not levels:
         return False, 0
@@ -115,9 +115,9 @@ def _levels_of(field: xr.DataArray) -> tuple[bool, int]:
 def standardise_times(
     path: Path, original: str, field: xr.DataArray, names: dict[str, str], coordinates: dict[str, NDArray[Any]]
 ) -> dict[str, str]:
-    """Check the times of a field, and put them in place: of steps of a forecast, and of a file of one instant.
+    """Check the times of a field, and standardise those of forecast steps and of a single instant.
 
-    Returns the axis of an instant that has no dimension in the file, by an empty name.
+    Returns the axis of an instant that has no dimension in the file, with an empty name.
     """
     if names.get("time") == "step":
         times = _valid_times(path, original, field)
@@ -134,7 +134,7 @@ def standardise_times(
 
 
 def _valid_times(path: Path, original: str, field: xr.DataArray) -> xr.DataArray:
-    """Return the moments of the steps of a forecast: valid_time along them, or the start and the steps."""
+    """Return the valid times of forecast steps: valid_time along them, or the start plus the steps."""
     valid = field.coords.get("valid_time")
     if valid is not None and valid.dims == ("step",):
         return xr.DataArray(valid)
@@ -153,7 +153,7 @@ def _valid_times(path: Path, original: str, field: xr.DataArray) -> xr.DataArray
 
 
 def _check_times(path: Path, times: xr.DataArray) -> None:
-    """Raise DataError unless all times are moments of the calendar of every day, each of them once."""
+    """Raise DataError unless all times are instants of the standard calendar, without duplicates."""
     values, calendar = times.values, str(times.encoding.get("calendar") or times.attrs.get("calendar") or "standard")
     if values.dtype.kind != "M":
         also = f" in the calendar {calendar!r}" if calendar not in _CALENDARS else ""
@@ -167,37 +167,38 @@ def _check_times(path: Path, times: xr.DataArray) -> None:
     if np.unique(values).size < values.size:
         ordered = np.sort(values)
         twice = ordered[1:][np.diff(ordered) == np.timedelta64(0)][0]
-        raise DataError(f"{path}: it has the time {coordinate_text(twice)} more than once; take the double one out")
+        raise DataError(f"{path}: it has the time {coordinate_text(twice)} more than once; remove the duplicate")
 
 
 _ORDER = ("time", "level", "latitude", "longitude")
 
 
 def read_era5(files: Sequence[Path]) -> xr.Dataset:
-    """Return the fields of ERA5 files on their own levels and points, all of them in memory.
+    """Return the fields of ERA5 files on their own levels and points, loaded into memory.
 
-    As :func:`open_era5`; raises DataError for values that are not finite or out of range, too.
+    As :func:`open_era5`; raises DataError also for values that are not finite or out of range.
     """
     with open_era5(files) as dataset:
         return dataset.load()
 
 
 def open_era5(files: Sequence[Path]) -> xr.Dataset:
-    """Return the fields of ERA5 files on their own levels and points, to be read, and checked, when they are used.
+    """Return the fields of ERA5 files on their own levels and points, read and checked on use.
 
-    Any split over files is taken: one variable a file, one file for all, several periods. Model levels (numbers in
-    ``level``, attribute ``level_kind`` = "model") or pressure levels ([Pa], "pressure"); dimensions in any order.
+    Fields may be distributed over files in any way: one variable per file, one file for all, several periods. Levels
+    are model levels (numbers in ``level``, attribute ``level_kind`` = "model") or pressure levels ([Pa], "pressure").
+    Dimensions may have any order.
 
     returns  variables named as in ``era5_names.FIELDS`` on (time, level, latitude, longitude), as present; ``level``
-             from the ground up, latitude and longitude rising, time UTC; each variable's attribute ``file`` says where
-             it is read; the attribute ``unused`` lists what the files hold besides. ``isel`` of it reads a part alone,
-             ``close`` closes the files
-    raises  DataError for a file that is missing, damaged or no netCDF; without u and v; for variables on different
-            points, levels or times
+             from the ground up, latitude and longitude ascending, time UTC. The attribute ``file`` of a variable names
+             its source, the attribute ``unused`` the other content of the files. ``isel`` reads a part, ``close``
+             closes the files
+    raises   DataError for a file that is missing, damaged or not netCDF; without u and v; for variables on different
+             points, levels or times
     """
     if not files:
         raise DataError("no meteorological files are given; list the ERA5 netCDF files of the case")
-    check_heads(map(Path, files))  # of all together
+    check_heads(map(Path, files))  # all together in one child process
     with ExitStack() as stack:
         opened = [(path, stack.enter_context(open_netcdf(path))) for path in map(Path, files)]
         pieces: dict[str, list[StoredField]] = {}
@@ -219,7 +220,7 @@ def open_era5(files: Sequence[Path]) -> xr.Dataset:
 
 
 def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[StoredField]:
-    """Return the known variables of one file in the reader's names."""
+    """Return the known variables of one file by the reader's names."""
     fields: dict[str, StoredField] = {}
     for name, originals in group_by_field(path, dataset, unused).items():
         original = originals[0]
@@ -227,13 +228,13 @@ def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[Sto
             field = _standard(path, original, name, dataset[original])
         if field.name in fields:
             twice = f"{fields[field.name].original} and {original}"
-            raise DataError(f"{path}: variables {twice} are the same field of ERA5; take one of them out")
+            raise DataError(f"{path}: variables {twice} are the same field of ERA5; remove one of them")
         fields[field.name] = field
     return list(fields.values())
 
 
 def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> StoredField:
-    """Return the field with standard dimensions and rising coordinates, the level nearest the ground first."""
+    """Return the field with standard dimensions and ascending coordinates, the level nearest the ground first."""
     stored = field.variable
     standards = [dimension(str(dim)) or str(dim) for dim in stored.dims if stored.sizes[dim] > 1 or dim != "step"]
     twice = [dim for index, dim in enumerate(standards) if dim in standards[:index]]
@@ -251,7 +252,7 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
     field = field.isel(dict.fromkeys(single, 0), drop=True)
     unknown = [str(dim) for dim in field.dims if str(dim) not in known]
     if unknown:
-        raise DataError(f"{path}: variable {original} has the dimension {unknown[0]!r}, unknown in ERA5; take it out")
+        raise DataError(f"{path}: variable {original} has the dimension {unknown[0]!r}, unknown in ERA5; remove it")
     if field.size == 0:
         raise DataError(f"{path}: variable {original} holds no values; the download is incomplete")
     level_kind, level = _level_coordinate(path, original, field)
@@ -304,7 +305,7 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
         if np.any(np.abs(values - np.round(values)) > 1e-3) or values.min() < 0.5 or values.max() > LEVELS + 0.5:
             raise DataError(
                 f"{where}: its model levels ({values.min():g} to {values.max():g}) are not among the numbers 1 to "
-                f"{LEVELS} of the ERA5 model; mend the coordinate {name}"
+                f"{LEVELS} of the ERA5 model; correct the coordinate {name}"
             )
         return "model", np.round(values).astype(np.int64)
     change = conversion(
@@ -320,11 +321,11 @@ def _level_coordinate(path: Path, original: str, field: xr.DataArray) -> tuple[s
 
 
 def _join_times(name: str, parts: list[StoredField]) -> xr.DataArray:
-    """Return the parts of a variable as one, in time order; of an instant that comes twice the first is kept."""
+    """Return the parts of a variable joined in time order; of duplicate instants the first is used."""
     first, unit = parts[0], FIELDS["z" if name == "zs" else name].unit
     # Conversions of units, for the provenance.
     texts = [f"from {part.unit.given}" for part in parts if part.unit.changes]
-    texts += [f"no unit told, taken as {unit}" for part in parts if part.unit.missing]
+    texts += [f"no unit given, assumed {unit}" for part in parts if part.unit.missing]
     attributes = {
         "level_kind": first.level_kind, "file": first.path.name, "converted": ", ".join(dict.fromkeys(texts)),
         "original": first.original, "steps": "of a forecast" if first.axes.get("time") == "step" else "",
@@ -363,7 +364,7 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
             and "time" in field.dims
             and np.setdiff1d(wind["time"].values, field["time"].values).size
         ):
-            field = field.isel(time=0, drop=True)  # it holds at all times
+            field = field.isel(time=0, drop=True)  # constant in time
         for dim in _ORDER:
             if dim not in field.dims:
                 continue
@@ -380,7 +381,7 @@ def _check_alike(fields: dict[str, xr.DataArray]) -> None:
 
 
 def _level_kind(fields: dict[str, xr.DataArray]) -> str:
-    """Return the kind of levels, and raise DataError where two kinds are mixed."""
+    """Return the kind of levels; raise DataError if two kinds are mixed."""
     kinds = {field.attrs["level_kind"]: field.attrs["file"] for field in fields.values() if field.attrs["level_kind"]}
     if len(kinds) > 1:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Variables of ERA5 files as the reader wants them, read from the files where and when their values are asked for."""
+"""Variables of ERA5 files in the reader's order, read from the files on use."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from airshed.io.netcdf import reading
 
 
 class Field(NamedTuple):
-    """A field of ERA5: what it is called, and the range that its values lie in, in its unit, that of ERA5."""
+    """Field of ERA5: its names, and the valid range in ERA5's unit."""
 
     aliases: tuple[str, ...]
     low: float
@@ -49,10 +49,10 @@ FIELDS: Mapping[str, Field] = {
     "ssrd": Field(("ssrd", "surface_solar_radiation_downwards", "var169"), -1e5, 1e9, "J m-2"),
     "sshf": Field(("sshf", "surface_sensible_heat_flux", "var146"), -1e9, 1e9, "J m-2"),
 }
-"""Short name of the current ERA5 documentation -> field. Sums may grow over the ten days of a forecast."""
+"""Short name in the ERA5 documentation -> field. Sums may grow over the ten days of a forecast."""
 
 ALSO: Mapping[str, Mapping[str, float]] = {"tp": {"kg/m2": 1e-3}, "e": {"kg/m2": 1e-3}}
-"""Units of another dimension that converters write -> what one of them is in the field's: 1 kg/m2 of water is 1 mm."""
+"""Units of another dimension that converters write -> their value in the field's unit: 1 kg/m2 of water is 1 mm."""
 
 NAME_OF_ALIAS: Mapping[str, str] = {alias: name for name, field in FIELDS.items() for alias in field.aliases}
 
@@ -83,13 +83,13 @@ _NUMBERED = re.compile(r"(.+?)_[0-9]+")
 
 
 def stem(name: str) -> str:
-    """Return the name of a variable or dimension without the number that CDO puts behind the second of a name: u_2."""
+    """Return the name of a variable or dimension without the number that CDO appends to duplicates, as in u_2."""
     found = _NUMBERED.fullmatch(name)
     return found[1] if found else name
 
 
 def dimension(name: str) -> str | None:
-    """Return the reader's name of a dimension, None for one that ERA5 does not have."""
+    """Return the reader's name of a dimension, None if ERA5 does not have it."""
     return DIMENSIONS.get(name) or DIMENSIONS.get(stem(name))
 
 
@@ -98,12 +98,12 @@ Key = tuple[int | slice, ...]
 
 @dataclass(frozen=True)
 class PackedVariable:
-    """A variable as netCDF4 reads it, and how xarray makes values of its numbers.
+    """Packed variable as netCDF4 reads it, and xarray's conversion of its numbers to values.
 
-    array   the variable in the file, behind xarray's locks
-    dtype   of the values
-    fills   numbers that stand for no value
-    scale, offset  value = number * scale + offset; None where it has none
+    array          variable in the file, behind xarray's locks
+    dtype          of the values
+    fills          numbers that denote missing values
+    scale, offset  value = number * scale + offset; None if absent
     """
 
     array: NetCDF4ArrayWrapper
@@ -113,8 +113,8 @@ class PackedVariable:
     offset: Any
 
     def __call__(self, key: Key) -> NDArray[Any]:
-        """Return the values at some places in the file, in an array that nobody else has."""
-        with self.array.datastore.lock:  # what the array does itself, but for a long look at the key
+        """Return the values at some indices in the file, in a new array."""
+        with self.array.datastore.lock:  # as the array itself does, without a lengthy check of the key
             numbers = self.array.get_array(needs_lock=False)[key]  # type: ignore[no-untyped-call]
         values = np.asarray(numbers).astype(self.dtype, copy=False)
         for fill in self.fills:
@@ -127,10 +127,10 @@ class PackedVariable:
 
 
 def value_reader(field: xr.Variable) -> Callable[[Key], NDArray[Any]]:
-    """Return what reads the values of a variable, which xarray has opened and nobody has cut yet, at some places.
+    """Return a reader of the values at some indices of a variable, as opened by xarray and not indexed yet.
 
-    xarray's own way, with an index and a copy for each of its layers, takes several times as long as netCDF4's reading;
-    it is gone for what is not plain numbers.
+    xarray's own reader, with an index and a copy for each layer, takes several times as long as netCDF4. It is used for
+    everything except plain numbers.
     """
     array = getattr(field, "_data", None)
     while array is not None and not isinstance(array, NetCDF4ArrayWrapper):
@@ -148,17 +148,18 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class StoredField:
-    """A variable as it lies in one file, and where there its values in the reader's order are.
+    """Variable in one file, and the mapping of its values to the reader's order.
 
-    name    that of the reader
-    values_at  reads the values at some places in the file
-    dtype   of the values
-    dims, kept  in the file, and those of them of which not only the first place is wanted: the axes and ``expver``
-    axes    the reader's names of the dimensions, in the reader's order -> the file's names, "" for a time that has none
-    places  the reader's names -> the place in the file of each value of the coordinate
+    name         the reader's name
+    values_at    reads the values at some indices in the file
+    dtype        of the values
+    dims         dimensions in the file
+    read_dims    the dimensions that are read beyond their first index: the axes and ``expver``
+    axes         the reader's dimensions, in order -> the file's names, "" for a time without a dimension
+    places       the reader's names -> index in the file of each value of the coordinate
     coordinates  the reader's names -> values, in the reader's order
-    unit    how the file's numbers become values in ERA5's unit
-    size    of the file [bytes] when it was opened: of one that was cut since, HDF5 reads the missing end as zeros
+    unit         conversion of the file's numbers to ERA5's unit
+    size         of the file [bytes] when it was opened: HDF5 reads the missing end of a truncated file as zeros
     """
 
     path: Path
@@ -167,7 +168,7 @@ class StoredField:
     values_at: Callable[[Key], NDArray[Any]]
     dtype: np.dtype[Any]
     dims: tuple[str, ...]
-    kept: tuple[str, ...]
+    read_dims: tuple[str, ...]
     axes: Mapping[str, str]
     places: Mapping[str, Places]
     coordinates: Mapping[str, NDArray[Any]]
@@ -176,39 +177,39 @@ class StoredField:
     size: int
 
     def read(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
-        """Return the values at some places of each axis, by the reader's numbers; DataError where they cannot be."""
+        """Return the values at some indices of each axis, by the reader's numbering; raise DataError for errors."""
         cuts = {dim: _cut(self.places[name][wanted[name]]) for name, dim in self.axes.items() if dim}
         self._check_file(wanted)
-        key = (cuts[dim][0] if dim in cuts else slice(None) if dim in self.kept else 0 for dim in self.dims)
+        key = (cuts[dim][0] if dim in cuts else slice(None) if dim in self.read_dims else 0 for dim in self.dims)
         with reading(self.path, lambda: self._text(wanted)):
             values = self.values_at(tuple(key))
             if self.unit.changes:
                 values = self.unit.factor * values + self.unit.offset
-        dims = list(self.kept)
+        dims = list(self.read_dims)
         if "expver" in dims:
             values = _one_version(np.moveaxis(values, dims.index("expver"), 0))
             dims.remove("expver")
         field = self._field()
-        # of all that was read, as it lies in memory: turned round it takes several times as long; false for NaN
+        # in memory order: another order takes several times as long; false for NaN
         is_sound = field.low <= values.min() and values.max() <= field.high
         values = values.transpose([dims.index(dim) for dim in cuts])
         for axis, (_, within) in enumerate(cuts.values()):
             values = values[(slice(None),) * axis + (within,)]
-        if "" in self.axes.values():  # the one instant of a file without a dimension for it comes first
+        if "" in self.axes.values():  # the instant of a file without a time dimension becomes the first axis
             values = values[None]
         if not is_sound:
             self._check(values, wanted)
         return values
 
     def _text(self, wanted: Mapping[str, Places]) -> str:
-        """Return what is wanted, for messages."""
+        """Return the requested part as text for messages."""
         if "time" not in wanted:
             return f"variable {self.original}"
         times = self.coordinates["time"][wanted["time"]]
         return f"variable {self.original} at {' to '.join(dict.fromkeys(map(coordinate_text, times[[0, -1]])))}"
 
     def _check_file(self, wanted: Mapping[str, Places]) -> None:
-        """Raise DataError for a file that is no longer what was opened."""
+        """Raise DataError if a file has changed since it was opened."""
         try:
             size = self.path.stat().st_size
         except OSError as error:
@@ -247,10 +248,10 @@ class StoredField:
 
 
 class MultiFileField(BackendArray):
-    """A variable whose times may lie in several files, as an array that xarray indexes without reading it."""
+    """Variable with times in several files, as an array that xarray can index without reading it."""
 
     def __init__(self, parts: Sequence[StoredField], times: Sequence[tuple[int, int]] | None) -> None:
-        """``times`` are, of each time, the number of the part and the place in it; None where nothing has times."""
+        """``times`` holds for each time the number of the part and the index in it; None without a time axis."""
         self._parts, self._times, first = parts, times, parts[0]
         sizes = {name: values.size for name, values in first.coordinates.items()}
         if times is not None:
@@ -263,19 +264,19 @@ class MultiFileField(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._at)
 
     def _at(self, key: tuple[Any, ...]) -> NDArray[Any]:
-        """Return the values at an outer key, a number of which takes a dimension away."""
+        """Return the values at an outer key; a number in it removes a dimension."""
         single = tuple(0 if isinstance(of, int | np.integer) else slice(None) for of in key)
         values: NDArray[Any] = self.read(self.places(key))[single]
         return values
 
     def places(self, key: tuple[Any, ...]) -> dict[str, Places]:
-        """Return which places of each axis an outer key asks for."""
+        """Return the indices of each axis that an outer key selects."""
         return {
             name: np.atleast_1d(np.arange(size)[of]) for name, size, of in zip(self._axes, self.shape, key, strict=True)
         }
 
     def read(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
-        """Return the values at some places of each axis."""
+        """Return the values at some indices of each axis."""
         shape = tuple(where.size for where in wanted.values())
         if 0 in shape:
             return np.empty(shape, self.dtype)
@@ -293,9 +294,9 @@ class MultiFileField(BackendArray):
 
 
 def time_reader(field: xr.Variable) -> Callable[[Sequence[int]], NDArray[Any]]:
-    """Return what reads a variable of ERA5 files, or a part of it with all of its dimensions, at some of its times.
+    """Return a reader of selected times of an ERA5 variable, or of a part of it with all of its dimensions.
 
-    It finds the way to the values once; xarray looks for it each time, for about as long as they are read.
+    It resolves the access once; xarray resolves it at each time, which takes about as long as the reading.
     """
     lazy = getattr(field, "_data", None)
     if not isinstance(lazy, indexing.LazilyIndexedArray) or not isinstance(lazy.array, MultiFileField):
@@ -305,14 +306,14 @@ def time_reader(field: xr.Variable) -> Callable[[Sequence[int]], NDArray[Any]]:
 
 
 def coordinate_text(value: Any) -> str:
-    """Return a coordinate's value as a person writes it."""
+    """Return a coordinate's value as text for users."""
     if isinstance(value, np.datetime64):
         return str(value.astype("datetime64[m]"))
     return f"{float(value):g}"
 
 
 def _cut(where: Places) -> tuple[slice, slice | Places]:
-    """Return the span of an axis that holds some places, and where in it they are: a slice where they are in a row."""
+    """Return the span of an axis that contains some indices, and their positions in it: a slice if contiguous."""
     first, last = int(where[0]), int(where[-1])
     step = 1 if first <= last else -1
     if where.size == abs(last - first) + 1 and (where == np.arange(first, last + step, step)).all():
@@ -322,7 +323,7 @@ def _cut(where: Places) -> tuple[slice, slice | Places]:
 
 
 def _one_version(versions: NDArray[Any]) -> NDArray[Any]:
-    """Return of ERA5 and the preliminary ERA5T, side by side with NaN where the other one has values, all values."""
+    """Return the values of ERA5 and the preliminary ERA5T combined; each has NaN where the other has values."""
     merged: NDArray[Any] = versions[0]
     for other in versions[1:]:
         merged = np.where(np.isnan(merged), other, merged)

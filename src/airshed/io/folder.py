@@ -1,11 +1,11 @@
-"""The folder of a run: its lock, its state, the writer thread, and the pictures that Airshed drew there.
+"""Folder of a run: its lock, its state, the writer thread, and the pictures that Airshed drew there.
 
 RUN/run.json      the case, the version and the state: running, interrupted or finished
-RUN/records/      the records so far, as the strategy has them, until the result holds them all
+RUN/records/      records so far, in the format of the strategy, until the result contains them all
 RUN/restart/      the last two restarts
-RUN/previous/     outputs and pictures of the run before, until this one is finished
-RUN/output.nc     the result; it exists only once it is whole; some strategies leave output.files or output.zarr instead
-RUN/summary.*     the summary of the run, for people (.txt) and programs (.json)
+RUN/previous/     outputs and pictures of the previous run, until this one is finished
+RUN/output.nc     the result, once complete; some strategies write output.files or output.zarr instead
+RUN/summary.*     the summary of the run, for users (.txt) and programs (.json)
 """
 
 import fcntl
@@ -40,7 +40,7 @@ from airshed.io.run_state import (
 from airshed.parallel.communicator import Communicator, SingleRank
 
 RUNS: Final = Path("runs")
-"""The default folder of runs."""
+"""Default folder of runs."""
 
 _LOCK_FILE: Final = ".lock"
 RECORDS: Final = "records"
@@ -49,26 +49,26 @@ _PREVIOUS: Final = "previous"
 SUMMARIES: Final = ("summary.txt", "summary.json")
 
 PICTURES: Final = "maps"
-"""The folder of pictures inside that of a run."""
+"""Folder of pictures inside that of a run."""
 EVALUATED: Final = "evaluation/statistics.json"
 """File that marks the folder of an evaluation."""
 SOFTWARE: Final = f"Airshed {__version__}"
-"""What each picture says of who made it: a PNG as its software, a GIF as its comment."""
+"""Software entry of each picture: the field Software of a PNG, the comment of a GIF."""
 
 _MARKS: Final = ((b"\x89PNG", b"Software\0Airshed "), (b"GIF89a", b"Airshed "))
 _HEAD: Final = 4096
-"""Bytes at the beginning of a picture that may contain these words."""
+"""Bytes at the beginning of a picture that are searched for this entry."""
 
 
 def check_usable(
     path: Path, case_toml: str, *, resume: bool = False, overwrite: bool = True, may_differ: Collection[str] = (),
     inputs: Inputs | None = None,
 ) -> None:  # fmt: skip
-    """Check that a run may write to a folder; nothing is changed.
+    """Check that a run may write to a folder, without changes.
 
-    Raises OutputError when the folder is a file or holds other files, or another run that may not be overwritten; with
-    ``resume`` FinishedRunError when nothing is left to do, CaseError when the run there has another case or has read
-    other files, OutputError when another version made it.
+    Raises OutputError for a file, a folder with other files, or another run that may not be overwritten. With
+    ``resume`` also FinishedRunError if the run is finished; CaseError if it has another case or other input files;
+    OutputError if another version of Airshed made it.
     """
     with guarded(path):
         earlier = _earlier_run(path) if path.exists() else None
@@ -81,18 +81,18 @@ def check_usable(
 
 
 class RunFolder:
-    """A run folder that this process writes to, and its writer thread.
+    """Run folder to which this process writes, and its writer thread.
 
-    A new run in the folder of an earlier one sets its outputs aside until it is itself finished; unless it may
-    ``overwrite``, it must give the same results. ``resume`` continues an unfinished run, or begins when there is none
-    yet. ``may_differ`` names settings, such as "run.threads", that change no result. ``inputs`` are the files that the
-    run has read; without them none are compared. Use it in a ``with`` block: left without :meth:`finish`, the run stays
-    unfinished and can be resumed. With several ``ranks`` each makes one, and the same calls in the same order; the
-    first of them locks the folder and writes what there is one of. ``bandwidth`` [byte/s of this rank] makes writing
-    as slow as that, for trials.
+    A new run in the folder of an earlier one sets the earlier outputs aside until it is finished itself; unless it may
+    ``overwrite``, it must give the same results. ``resume`` continues an unfinished run, or starts one if there is
+    none. ``may_differ`` names settings, such as "run.threads", that do not change results. ``inputs`` are the files
+    that the run has read; without them none are compared. Use it in a ``with`` block: without :meth:`finish`, the run
+    stays unfinished and can be resumed. Several ``ranks`` each construct one, and make the same calls in the same
+    order; the first rank locks the folder and writes shared files. ``bandwidth`` [byte/s of this rank] slows writing,
+    for tests.
 
-    Raises OutputError, before anything is computed, when the folder cannot be written to, holds other files or is in
-    use by another process, and CaseError when the case to resume is another one; on all ranks alike.
+    Raises OutputError, before any computation, if the folder cannot be written to, holds other files or is in use by
+    another process. Raises CaseError if the case to resume differs; on all ranks alike.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class RunFolder:
     @classmethod
     @contextmanager
     def locked(cls, path: Path) -> Iterator[None]:
-        """Keep other runs out of a folder for the length of a block; raises OutputError when one is writing there."""
+        """Lock a folder against other runs during a block; raise OutputError if a run is writing there."""
         with guarded(path):
             descriptor = _lock(path, f"a run is writing to {path}; wait for its end")
         try:
@@ -130,16 +130,16 @@ class RunFolder:
 
     @property
     def resumed(self) -> bool:
-        """Whether an earlier run is resumed."""
+        """True if an earlier run is resumed."""
         return self.earlier is not None
 
     @property
     def history(self) -> tuple[str, ...]:
-        """What happened to the run that its results must say."""
+        """Events of the run that its results must record."""
         return self._state.history
 
     def begin_at(self, seconds: float | None) -> None:
-        """Note the time [s] from which the earlier run is resumed, None for the start, and which inputs are others."""
+        """Record the time [s] from which the earlier run is resumed, None for the start, and changed inputs."""
         history = self._state.history if seconds is not None else ()
         if seconds is not None and self.changed:
             history = (
@@ -157,11 +157,11 @@ class RunFolder:
 
     @property
     def case(self) -> str:
-        """The resolved case as TOML."""
+        """Resolved case as TOML."""
         return self._state.case
 
     def add_output(self, name: str) -> Path:
-        """Take a name for an output and return its path without an ending; raises OutputError when it is taken."""
+        """Reserve a name for an output and return its path without suffix; raise OutputError for a duplicate."""
         if name in self._state.outputs:
             raise OutputError(f"two outputs have the name {name!r}; give each [[output]] a name of its own")
         self._state = replace(self._state, outputs=(*self._state.outputs, name))
@@ -169,22 +169,22 @@ class RunFolder:
         return self.path / name
 
     def submit(self, job: Callable[[], None], size: int, *, asynchronous: bool) -> None:
-        """Do a job of all ranks together, behind the computation or immediately; it holds copies of ``size`` bytes.
+        """Run a collective job, in the background or immediately; it holds copies of ``size`` bytes.
 
-        The job ends alike on all ranks, see :meth:`Channel.settle`; an error of an earlier one is raised on all of
-        them at the same call.
+        The job ends alike on all ranks, see :meth:`Channel.settle`; an error of an earlier one is raised on all of them
+        at the same call.
         """
         if any(self._ranks.gather_all(self.writer.failed)):
             self.wait()
         if asynchronous and self.channel.has_threads:
-            self.writer.enqueue(job, size)  # an error since then is raised at the next call, on all ranks
+            self.writer.enqueue(job, size)  # a new error is raised at the next call, on all ranks
         else:
             self.writer.do(job, size)
 
     def write_summary(self, text: str, data: Mapping[str, Any]) -> None:
-        """Write the summary, for people and for programs, each file whole or not at all.
+        """Write the summary, for users and programs, each file complete or not at all.
 
-        All that was submitted is written first, as the writer thread and the caller use one channel.
+        All submitted jobs are completed first, as the writer thread and the caller share one channel.
         """
         self.wait()
         with self.channel.together():
@@ -194,12 +194,12 @@ class RunFolder:
                     _write_text(self.path / name, content)
 
     def wait(self) -> None:
-        """Return when all that was submitted is written; raises the error of what failed, on all ranks."""
+        """Wait until all submitted jobs are complete; raise the error of a failed job on all ranks."""
         with self.channel.together():
             self.writer.wait()
 
     def finish(self, *, complete: bool = True) -> None:
-        """End a run whose outputs are written; an incomplete one (Ctrl-C) may go on, here or resumed later."""
+        """End a run whose outputs are written; an incomplete one (Ctrl-C) may continue, here or resumed later."""
         self.wait()
         self._state = replace(self._state, state="finished" if complete else "interrupted")
         self.channel.on_root(self._store_state)
@@ -210,12 +210,12 @@ class RunFolder:
             self.close()
 
     def close(self) -> None:
-        """End the thread and unlock the folder; the state on disk stays as it is."""
+        """End the thread and unlock the folder; the state on disk is unchanged."""
         if self._open:
             self._open = False
             self.writer.close(None if self.channel.handle is None else self.channel.abandoned.set)
             if self._lock is not None and self.writer.failed:
-                with suppress(OSError):  # what was being written, such as a restart on a full disk
+                with suppress(OSError):  # the job in progress, such as a restart on a full disk
                     remove_parts(self.path)
             self.channel.close()
             self._unlock()
@@ -235,7 +235,7 @@ class RunFolder:
         self.close()
 
     def _take(self, *, resume: bool, overwrite: bool) -> tuple[RunState | None, list[str]]:
-        """Lock and prepare the folder; return the earlier run that is resumed, and what has changed of its inputs."""
+        """Lock and prepare the folder; return the earlier run to resume, and the changes of its inputs."""
         with guarded(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             earlier = _earlier_run(self.path)
@@ -250,7 +250,7 @@ class RunFolder:
             changed = [] if resumed is None or self._inputs is None else changed_inputs(resumed, self._inputs)
             with guarded(self.path):
                 self._prepare(earlier, resumed=resumed is not None)
-            if resumed is not None:  # until those of now are noted
+            if resumed is not None:  # until the present ones are recorded
                 self._state = replace(self._state, inputs=resumed.inputs, history=resumed.history)
             elif self._inputs is not None:
                 self._state = replace(self._state, inputs=self._inputs.marks())
@@ -280,7 +280,7 @@ class RunFolder:
                 if aside.is_dir():
                     shutil.rmtree(aside)
                 os.replace(path, aside)
-        # pictures of an older result move too: with a new one they would pass for its own
+        # pictures of an older result move too: next to a new one they would be mistaken for its own
         if pictures := drawn(self.path):
             aside = self.path / _PREVIOUS / PICTURES
             shutil.rmtree(aside, ignore_errors=True)
@@ -310,7 +310,7 @@ def _earlier_run(path: Path) -> RunState | None:
 
 
 def _lock(path: Path, taken: str) -> int:
-    """Lock the folder for this process or raise; the system frees it even when the process is killed."""
+    """Lock the folder for this process or raise; the system releases it even if the process is killed."""
     descriptor = os.open(path / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -318,12 +318,12 @@ def _lock(path: Path, taken: str) -> int:
         os.close(descriptor)
         raise OutputError(taken) from None
     except OSError:
-        pass  # a file system without locks: the check is a help, not a condition
+        pass  # a file system without locks: the check is best effort
     return descriptor
 
 
 def drawn(folder: Path) -> list[Path]:
-    """Return the pictures in a run folder that Airshed drew; other files are left out."""
+    """Return the pictures in a run folder that Airshed drew, without other files."""
     found = []
     for path in sorted((folder / PICTURES).glob("*")):
         if path.is_file():

@@ -1,10 +1,10 @@
-"""Reads the heads of netCDF files, in a process of its own: `heads` runs this file, and looks how it ends.
+"""Reader of the heads of netCDF files in a separate process, which `hdf5` starts and monitors.
 
     python -I -S head_reader.py LIBRARY SECONDS
 
-LIBRARY is a file by which the C library of netCDF is found, SECONDS the processor time after which a call of it ends
-this process. The files' names come by standard input, each ended by a zero byte. One byte goes out before each file.
-It imports next to nothing, so that it starts in some 30 ms.
+LIBRARY is a file by which the C library of netCDF is found, SECONDS the limit of processor time for each call of it.
+The file names are read from standard input, each terminated by a zero byte. One byte is written before each file. It
+imports very little, so that it starts in some 30 ms.
 """
 
 import resource
@@ -14,11 +14,11 @@ from ctypes import CDLL, byref, c_int
 
 
 def read_head(library: CDLL, name: bytes, seconds: float) -> None:
-    """Open a file, and make the library read all dimensions, types and attributes; its errors do not matter here."""
+    """Open a file, and read all dimensions, types and attributes; errors are ignored here."""
     file, variables, attributes = c_int(), c_int(), c_int()
 
     def works(function: str, *arguments: object) -> bool:
-        signal.setitimer(signal.ITIMER_PROF, seconds)  # anew for each call: a file may have many variables
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # restarted for each call: a file may have many variables
         return bool(getattr(library, function)(*arguments) == 0)
 
     if works("nc_open", name, 0, byref(file)):
@@ -30,7 +30,7 @@ def read_head(library: CDLL, name: bytes, seconds: float) -> None:
 
 
 def main() -> None:
-    """Read the heads of all files that are named."""
+    """Read the heads of all named files."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     library = CDLL(sys.argv[1])

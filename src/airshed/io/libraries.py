@@ -1,9 +1,9 @@
-"""One netCDF file that many ranks write, by a C library that speaks MPI, where one is installed.
+"""NetCDF file that many ranks write, by an MPI-parallel C library, if installed.
 
-pnetcdf  PnetCDF: CDF-5 files; the blocks of all fields are handed over first, and then written together
-netcdf4  netCDF-4 over a parallel HDF5: each block is written as it comes, by all ranks together
+    pnetcdf  PnetCDF: CDF-5 files; the blocks of all fields are queued, and then written together
+    netcdf4  netCDF-4 over a parallel HDF5: each block is written collectively and immediately
 
-A library is used only if it speaks the very MPI that mpi4py does.
+A library is used only if it is linked against the same MPI as mpi4py.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 TYPES: Final = {"i1": 1, "i2": 3, "i4": 4, "f4": 5, "f8": 6, "i8": 10}
-"""netCDF's numbers of the types that can be written, by NumPy's names."""
+"""netCDF's type numbers, by NumPy's names."""
 
 _TEXT, _WHOLE_FILE, _NO_FILL = 2, -1, 1
 _CREATE, _WRITE = 0, 1  # _CREATE replaces an existing file
@@ -40,13 +40,13 @@ _MEND: Final = "name the file of the library, or unset it"
 
 @dataclass(frozen=True)
 class Library:
-    """A C library, and how it is found.
+    """C library, and the ways to find it.
 
-    title      the library's name, for messages
-    variable   of the environment, that may name the file
-    names      to look for otherwise, the first that loads is taken
+    title      name of the library, for messages
+    variable   environment variable that may name the file
+    names      candidates otherwise, of which the first that loads is used
     symbol     a function that it must have
-    packages   of Debian, that bring it
+    packages   Debian packages that provide it
     """
 
     title: str
@@ -76,7 +76,7 @@ NETCDF4: Final = Library(
 
 
 class _SymbolPlace(ctypes.Structure):
-    """Dl_info: where an address was loaded from."""
+    """Dl_info: the file from which an address was loaded."""
 
     _fields_ = (
         ("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)
@@ -85,15 +85,15 @@ class _SymbolPlace(ctypes.Structure):
 
 @lru_cache
 def load(library: Library) -> ctypes.CDLL:
-    """Return the loaded library; raises OutputError where there is none, or it is linked against another MPI."""
-    loaded = _found(library)
+    """Return the loaded library; raise OutputError if there is none, or if it is linked against another MPI."""
+    loaded = _load_first(library)
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise OutputError(f"{library.title} needs MPI, and none can be loaded: {str(error).splitlines()[0]}") from error
     addresses = [_address(each, "MPI_Init") for each in (loaded, ctypes.CDLL(MPI.__file__))]
     if addresses[0] != addresses[1]:
-        # The names of both MPIs, with their files where the names are the same.
+        # The names of both MPIs, with their files if the names are the same.
         files = [_file_of(address) if address else "" for address in addresses]
         names = [_family(file) if file else "no MPI" for file in files]
         if names[0] == names[1]:
@@ -107,8 +107,8 @@ def load(library: Library) -> ctypes.CDLL:
     return loaded
 
 
-def _found(library: Library) -> ctypes.CDLL:
-    """Load the file that the environment names, else the first of the usual names."""
+def _load_first(library: Library) -> ctypes.CDLL:
+    """Load the file named in the environment, else the first of the usual names."""
     named = os.environ.get(library.variable)
     versioned = [name for name in library.names if ".so" in name]
     plain = [found for name in library.names if ".so" not in name and (found := ctypes.util.find_library(name))]
@@ -130,7 +130,7 @@ def _found(library: Library) -> ctypes.CDLL:
 
 
 def _address(loaded: ctypes.CDLL, symbol: str) -> int:
-    """Return the address of a function that a library reaches; 0 where it reaches none of the name."""
+    """Return the address of a function that a library resolves; 0 if it has none of the name."""
     return ctypes.cast(getattr(loaded, symbol), ctypes.c_void_p).value or 0 if hasattr(loaded, symbol) else 0
 
 
@@ -145,7 +145,7 @@ def _family(file: str) -> str:
 
 
 def _c_handle(handle: Any) -> Any:
-    """Return a communicator or info as C takes it: MPICH's is a number, OpenMPI's a pointer."""
+    """Return a communicator or info as a C argument: MPICH's is a number, OpenMPI's a pointer."""
     from mpi4py import MPI
 
     kind = ctypes.c_int if MPI._sizeof(handle) == ctypes.sizeof(ctypes.c_int) else ctypes.c_void_p
@@ -154,7 +154,7 @@ def _c_handle(handle: Any) -> Any:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable to define: its dimensions, the type of its values, and its attributes (text, numbers, arrays)."""
+    """Variable to define: its dimensions, the type of its values, and its attributes (text, numbers, arrays)."""
 
     dimensions: tuple[str, ...]
     dtype: npt.DTypeLike
@@ -162,10 +162,10 @@ class Variable:
 
 
 class ParallelFile(ABC):
-    """A file that the ranks of a communicator create, or append to, together: each makes the same calls, in one order.
+    """File that the ranks of a communicator create, or append to, together: each makes the same calls, in one order.
 
-    Blocks that are written are in the file after `commit` or `close`. Every call raises OutputError where the library
-    fails, with its message and the path.
+    Written blocks are in the file after `commit` or `close`. Every call raises OutputError if the library fails, with
+    its message and the path.
     """
 
     library: ClassVar[Library]
@@ -185,7 +185,7 @@ class ParallelFile(ABC):
     def define(
         self, dims: Mapping[str, int | None], variables: Mapping[str, Variable], attributes: Mapping[str, Any]
     ) -> None:
-        """Define all of a new file at once: dimensions (None for the one that grows), variables, attributes."""
+        """Define all of a new file: dimensions (None for the unlimited one), variables, attributes."""
         numbers = {}
         for name, size in dims.items():
             numbers[name] = ctypes.c_int()
@@ -194,25 +194,26 @@ class ParallelFile(ABC):
             number, kind = ctypes.c_int(), np.dtype(variable.dtype).newbyteorder("=").str[1:]
             if kind not in TYPES:
                 raise OutputError(
-                    f"{self.path}: {name} has type {kind}, which netCDF does not have; take one of {[*TYPES]}"
+                    f"{self.path}: {name} has type {kind}, which netCDF does not have; use one of {[*TYPES]}"
                 )
             dimensions = (ctypes.c_int * len(variable.dimensions))(*(numbers[dim] for dim in variable.dimensions))
             code = ctypes.c_int(TYPES[kind])
             self._call(
                 "def_var", self._id, name.encode(), code, len(dimensions), dimensions, ctypes.byref(number)
             )  # fmt: skip
-            self._call("def_var_fill", self._id, number, _NO_FILL, None)  # every value is written, once
+            self._call("def_var_fill", self._id, number, _NO_FILL, None)  # every value is written once
             self._attributes(number, variable.attributes)
         self._attributes(ctypes.c_int(_WHOLE_FILE), attributes)
         self._call("enddef", self._id)
 
     def write(self, name: str, start: Sequence[int], count: Sequence[int], array: npt.ArrayLike) -> None:
-        """Write a block of a variable: ``count`` values along each dimension from ``start`` on; 0 for a rank with none.
+        """Write a block of a variable: ``count`` values along each dimension from ``start``; 0 for a rank with none.
 
         The array is converted to the variable's type, and may change after the call.
         """
         number, dtype, dimensions = self._variable(name)
-        values = np.array(array, dtype, order="C")  # a copy: libraries may keep it until the commit, and swap its bytes
+        # a copy: libraries may refer to it until the commit, and swap its bytes
+        values = np.array(array, dtype, order="C")
         if len(start) != dimensions or len(count) != dimensions or values.size != np.prod(count, dtype=np.int64):
             raise OutputError(
                 f"{self.path}: a block of {name} from {tuple(start)}, {tuple(count)} long, does not fit "
@@ -228,7 +229,7 @@ class ParallelFile(ABC):
 
     @abstractmethod
     def commit(self) -> None:
-        """Bring all blocks written so far into the file, and the file to the system."""
+        """Flush all blocks written so far to the file, and the file to the system."""
 
     @abstractmethod
     def _open(self, function: str, mode: int, handle: Any, info: Any) -> None:
@@ -236,10 +237,10 @@ class ParallelFile(ABC):
 
     @abstractmethod
     def _put(self, number: ctypes.c_int, start: Any, count: Any, values: npt.NDArray[Any]) -> None:
-        """Write a block, or hand it over to the library."""
+        """Write a block, or queue it in the library."""
 
     def _call(self, function: str, *arguments: Any) -> None:
-        """Call a function of the library; raises OutputError when it fails."""
+        """Call a function of the library; raise OutputError if it fails."""
         status = getattr(self._c, self.prefix + function)(*arguments)
         if status != 0:
             text = getattr(self._c, f"{self.prefix}strerror")
@@ -256,7 +257,7 @@ class ParallelFile(ABC):
             self._call("put_att", self._id, number, name.encode(), code, ctypes.c_size_t(size), content)
 
     def _variable(self, name: str) -> tuple[ctypes.c_int, np.dtype[Any], int]:
-        """Return number, type and number of dimensions of a variable, as the file has them."""
+        """Return number, type and number of dimensions of a variable in the file."""
         if name not in self._variables:
             number, code, dimensions = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
             self._call("inq_varid", self._id, name.encode(), ctypes.byref(number))
@@ -270,7 +271,7 @@ class ParallelFile(ABC):
 
 
 class PnetcdfFile(ParallelFile):
-    """A file in the format CDF-5."""
+    """File in the format CDF-5."""
 
     library, prefix, format = PNETCDF, "ncmpi_", 0x0020
 
@@ -279,19 +280,19 @@ class PnetcdfFile(ParallelFile):
         self._call(function, handle, bytes(self.path), mode, info, ctypes.byref(self._id))
 
     def _put(self, number: ctypes.c_int, start: Any, count: Any, values: npt.NDArray[Any]) -> None:
-        self._kept.append(values)  # the library reads it, and swaps its bytes where it lies, until the commit
+        self._kept.append(values)  # the library reads it, and swaps its bytes in place, until the commit
         put, request = _PUT[values.dtype.str[1:]], ctypes.c_int()
         self._call(put, self._id, number, start, count, ctypes.c_void_p(values.ctypes.data), ctypes.byref(request))
 
     def commit(self) -> None:
-        """Write all blocks that were handed over, together, and bring the file to the system."""
+        """Write all queued blocks together, and flush the file to the system."""
         self._call("wait_all", self._id, _ALL_REQUESTS, None, None)
         self._kept.clear()
         self._call("sync", self._id)
 
 
 class Netcdf4File(ParallelFile):
-    """A file in the format netCDF-4."""
+    """File in the format netCDF-4."""
 
     library, prefix, format = NETCDF4, "nc_", 0x1000
 
@@ -302,9 +303,9 @@ class Netcdf4File(ParallelFile):
         self._call("put_vara", self._id, number, start, count, ctypes.c_void_p(values.ctypes.data))
 
     def commit(self) -> None:
-        """Bring the file to the system."""
+        """Flush the file to the system."""
         self._call("sync", self._id)
 
 
 FILES: Final[Mapping[str, type[ParallelFile]]] = {"pnetcdf": PnetcdfFile, "netcdf4": Netcdf4File}
-"""The class of files of each strategy that needs a library."""
+"""File class of each strategy that needs a library."""

@@ -1,4 +1,4 @@
-"""Opens netCDF files, with an error of one line for a file that does not open."""
+"""Reader of netCDF files, with one-line errors."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ _SCALING = frozenset({"scale_factor", "add_offset"})
 def load_netcdf(path: Path) -> "xr.Dataset":
     """Return the whole content of a netCDF file, scaled and with decoded times, detached from the file.
 
-    raises  DataError for a file that is missing, not a netCDF, truncated or damaged
+    raises  DataError for a file that is missing, not netCDF, truncated or damaged
     """
     with open_netcdf(path) as dataset:
         for name, variable in dataset.variables.items():
@@ -34,7 +34,7 @@ def load_netcdf(path: Path) -> "xr.Dataset":
 
 
 def plain_values(path: Path, name: str) -> NDArray[Any]:
-    """Return the numbers of a variable as they lie in a file that is known to be sound."""
+    """Return the stored numbers of a variable, in a file that is known to be intact."""
     from netCDF4 import Dataset
 
     with hdf5(), Dataset(path) as file:
@@ -43,9 +43,9 @@ def plain_values(path: Path, name: str) -> NDArray[Any]:
 
 
 def open_netcdf(path: Path) -> "xr.Dataset":
-    """Return a netCDF file whose values are read, inside :func:`reading`, when they are asked for.
+    """Return a netCDF file whose values are read lazily, inside :func:`reading`.
 
-    raises  DataError for a file that is missing, not a netCDF, truncated or damaged
+    raises  DataError for a file that is missing, not netCDF, truncated or damaged
     """
     start = _first_bytes(path)
     if not start.startswith((HDF5, *_CLASSIC)):
@@ -62,7 +62,7 @@ def open_netcdf(path: Path) -> "xr.Dataset":
         dataset.close()
         raise
     for variable in dataset.variables.values():
-        # xarray would make integers of a variable that has a mark for missing values, which is none of them
+        # xarray would return integers if a missing-value mark is declared but does not occur
         packing = set(variable.encoding)
         if variable.dtype.kind in "iu" and packing & {"_FillValue", "missing_value"} and packing & _SCALING:
             return _with_real_scales(path, dataset)
@@ -70,7 +70,7 @@ def open_netcdf(path: Path) -> "xr.Dataset":
 
 
 def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
-    """Return a file again, with scale factors and offsets that are whole numbers as real ones."""
+    """Return a file with integer scale factors and offsets converted to floating point."""
     import xarray as xr
 
     dataset.close()
@@ -85,7 +85,7 @@ def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
 
 
 def check_whole(path: Path) -> None:
-    """Raise DataError where a classic file is shorter than its variables: netCDF would read the rest as zeros."""
+    """Raise DataError if a classic file is shorter than its variables: netCDF would read the rest as zeros."""
     if not _first_bytes(path).startswith(_CLASSIC):
         return
     try:
@@ -99,14 +99,14 @@ def check_whole(path: Path) -> None:
 
 @contextmanager
 def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
-    """Turn what goes wrong while a netCDF file is read into a DataError in a line; no other thread reads meanwhile.
+    """Convert errors while a netCDF file is read into a one-line DataError; no other thread reads meanwhile.
 
-    There is no list of what damage leads to: a flipped bit is a wrong size, type, name or attribute, and the libraries
-    stumble over it wherever they use it first.
+    The consequences of damage cannot be listed: a flipped bit is a wrong size, type, name or attribute, and causes an
+    error anywhere in the libraries.
 
-    What xarray has to say of odd attributes is not printed: what cannot be used is refused where it is used.
+    Warnings of xarray about unusual attributes are not shown: invalid content is refused on use.
 
-    what  returns what is being read, for the message
+    `what` returns the part that is being read, for the message.
     """
     import xarray as xr
 
@@ -119,9 +119,9 @@ def reading(path: Path, what: Callable[[], str] = str) -> Iterator[None]:
     except Exception as error:
         reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
         if reason.startswith("unable to decode time"):
-            raise DataError(f"{path}: {reason.partition('. Try')[0]}; mend the attributes of its times") from None
+            raise DataError(f"{path}: {reason.partition('. Try')[0]}; correct the attributes of its times") from None
         where = f"{path} is truncated or damaged{(place := what()) and f' at {place}'}"
-        raise DataError(f"{where} ({reason}); copy or download it again, or mend what the message names") from None
+        raise DataError(f"{where} ({reason}); copy or download it again, or correct the named attribute") from None
 
 
 def _first_bytes(path: Path) -> bytes:
@@ -135,7 +135,7 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _guess(start: bytes) -> str:
-    """Return what the file is instead, and what to do."""
+    """Return the type of the file instead of netCDF, and the remedy."""
     if not start:
         return ": it is empty; download it again"
     if start.startswith(b"GRIB"):
@@ -146,12 +146,12 @@ def _guess(start: bytes) -> str:
 
 
 def _check_packing(path: Path, dataset: "xr.Dataset") -> None:
-    """Raise DataError where a number by which values are unpacked is none; xarray would stumble over it later."""
+    """Raise DataError if a scale factor, offset or fill value is not a number; xarray would fail later."""
     for name, variable in dataset.variables.items():
         for key in sorted(_SCALING, reverse=True):
             given = variable.encoding.get(key, 1.0)
             number = np.asarray(given)
             if number.size != 1 or number.dtype.kind not in "fiu" or not np.isfinite(number).all():
                 raise DataError(
-                    f"{path}: variable {name} has {key} = {str(given)[:40]!r}, no number; mend or download it"
+                    f"{path}: variable {name} has {key} = {str(given)[:40]!r}, not a number; correct or download it"
                 )

@@ -1,6 +1,6 @@
-"""Results: chosen fields at chosen times as float32, by the strategy that the case names.
+"""Results: selected fields at selected times as float32, by the strategy in the case.
 
-This is common to all strategies; what each of them does is in :mod:`airshed.io.strategies`.
+This part is common to all strategies; the specific parts are in :mod:`airshed.io.strategies`.
 """
 
 import re
@@ -28,38 +28,38 @@ from airshed.io.strategies.store import Block, OutputTarget, Record, prepare_rec
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SPARE: Final = 2
-"""Records whose memory is kept: one is filled while another is written."""
+"""Number of reused records: one is filled while another is written."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """One output of a run: which fields, what of them, when, and how they are written.
+    """Specification of one output of a run: fields, statistic, times and format.
 
     every      seconds between records
     name       of the result, ``RUN/NAME.nc`` (or ``.files``, ``.zarr``)
-    kept       indices to keep along undivided dimensions; all of a dimension that is not named
-    statistic  "point" for the values at the time of a record, else that over the interval which ends there
+    selection       selected indices along undivided dimensions; all of a dimension that is not named
+    statistic  "point" for the values at the time of a record, else the statistic over the interval that ends there
     """
 
     fields: Sequence[FieldSpec]
     every: float
     name: str = "output"
-    kept: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    selection: Mapping[str, Sequence[int]] = field(default_factory=dict)
     strategy: Strategy | str = "gather:async"
     compression: Compression = "none"
     statistic: Statistic = "point"
 
 
 class OutputWriter:
-    """Writes one output of a run; with several ranks each makes a writer and the same calls.
+    """Writer of one output of a run; several ranks each construct a writer and make the same calls.
 
     attributes   global attributes: the title, ``references`` with the licence of the input data ...
-    resume_from  time [s] from which the run is resumed; it must have the records up to then
-    box          what this rank holds along the divided dimensions, all for None
-    bytes        what this rank gave to be written
+    resume_from  time [s] from which the run is resumed; records must exist up to then
+    box          cells of this rank along the divided dimensions; all for None
+    bytes        submitted by this rank for writing
 
-    Raises OutputError when records are missing, when the folder cannot be written to, and for a strategy that this
-    machine lacks; CaseError for a field on other dimensions.
+    Raises OutputError for missing records, a folder without write permission, and a strategy that this machine lacks;
+    CaseError for a field on other dimensions.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class OutputWriter:
         self._run = run
         for spec in self.fields:
             axes.check_dims(spec.name, spec.dims)
-        self._picks = {dim: list(indices) for dim, indices in output.kept.items()}
+        self._picks = {dim: list(indices) for dim, indices in output.selection.items()}
         texts = {"title": "", "airshed_case": run.case, **attributes}  # in this order
         layout = Layout(axes, self._picks, self.fields, start, texts, run.history, output.every, output.statistic)
         self._first = 0 if output.statistic == "point" else 1  # an interval ends at the first record
@@ -98,11 +98,11 @@ class OutputWriter:
         return self._due.is_due(seconds)
 
     def write(self, seconds: float, values: Mapping[str, FieldView | ArrayLike], *, lasting: bool = False) -> Copy:
-        """Take the fields at a time since the start [s], each on its dimensions, and return.
+        """Write the fields at a time since the start [s], each on its dimensions.
 
-        They are copied immediately; if ``lasting``, the writer thread copies them, and they must not change until the
-        caller has called :meth:`ensure` of the returned copy. With an asynchronous strategy the copy is written behind
-        the run; this waits only when many are still unwritten.
+        They are copied immediately. With ``lasting`` the writer thread copies them, and they must not change until the
+        caller has called :meth:`ensure` of the returned copy. With an asynchronous strategy the copy is written in the
+        background; this call blocks only if many copies are still unwritten.
 
         Raises OutputError for a time between records or a missing field, and for an earlier record that failed;
         DataError for a field of another shape, NumericalError for one that is not finite.
@@ -114,7 +114,7 @@ class OutputWriter:
         return self._submit(seconds, lambda block: self._fill(block, given), lasting=lasting)
 
     def write_kept(self, seconds: float, values: Mapping[str, NDArray[np.float64]]) -> None:
-        """Write a record of what :meth:`keep` selects of the fields; they are copied immediately."""
+        """Write a record of fields already reduced by :meth:`keep`; they are copied immediately."""
 
         def fill(block: Block) -> None:
             for name, array in block.items():
@@ -125,16 +125,16 @@ class OutputWriter:
     def keep(
         self, spec: FieldSpec, value: FieldView | ArrayLike, out: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return what records hold of a field, in double precision, in `out` if given.
+        """Return the selected part of a field, in double precision, in `out` if given.
 
         Raises DataError for a field of another shape.
         """
-        kept = np.empty(self._layout.shape(spec, self._box)) if out is None else out
-        self._fill({spec.name: kept}, [(spec, _as_field(spec, value, self._sizes))])
-        return kept
+        selection = np.empty(self._layout.shape(spec, self._box)) if out is None else out
+        self._fill({spec.name: selection}, [(spec, _as_field(spec, value, self._sizes))])
+        return selection
 
     def _submit(self, seconds: float, fill: Callable[[Record], None], *, lasting: bool) -> Copy:
-        """Write the record at a time, which `fill` fills, behind the run or now."""
+        """Write the record at a time, which `fill` fills, in the background or immediately."""
         index = round(seconds / self._due.interval) - self._first
         if not self.is_due(seconds) or index < 0:
             raise OutputError(f"there is no output record at {seconds} s: records are due every {self._due.interval} s")
@@ -148,11 +148,11 @@ class OutputWriter:
         return copy
 
     def ensure(self, copy: Copy) -> None:
-        """Return when what :meth:`write` took is copied, by the writer thread or by this one; it may change then."""
+        """Make the copy returned by :meth:`write`, on the writer thread or here; the fields may change afterwards."""
         self._run.writer.ensure(copy)
 
     def _record(self, index: int, block: Record, copy: Copy) -> None:
-        """Write a record, and keep its memory for a later one, as allocating it costs as much as the copy."""
+        """Write a record, and reuse its memory, since allocation costs as much as the copy."""
         with self._run.channel.together():
             copy.ensure()
         self._store.write(index, (index + self._first) * self._due.interval, block)
@@ -160,7 +160,7 @@ class OutputWriter:
             self._spare.append(block)
 
     def finish(self, *, complete: bool = True) -> Path:
-        """Make the result of the records and return its path; ``complete=False`` marks a shorter run."""
+        """Assemble the result from the records and return its path; ``complete=False`` marks a shorter run."""
         self._run.wait()
         with self._run.writer.counted():
             return self._store.finish(complete=complete)
@@ -172,15 +172,15 @@ class OutputWriter:
         return Record(shapes, self._store.dtype, times)
 
     def _copy(self, seconds: float, block: Record, fill: Callable[[Record], None]) -> None:
-        """Copy fields into a record; raises NumericalError for one that is not finite, or not as a float32."""
-        with np.errstate(over="ignore", invalid="ignore"):  # it is checked below
+        """Copy fields into a record; raise NumericalError for a field that is not finite, or not as a float32."""
+        with np.errstate(over="ignore", invalid="ignore"):  # checked below
             fill(block)
             for spec in self.fields:
-                # in double the sum of finite ones is finite
+                # in double precision the sum of finite float32 values is finite
                 if not np.isfinite(np.add.reduce(block[spec.name], axis=None, dtype=np.float64)):
                     raise NumericalError(
-                        f"{spec.name} is not finite at {seconds:g} s, or beyond what results hold, 3e38 {spec.unit}: "
-                        "check emissions, rate constants, the initial state and what flows in"
+                        f"{spec.name} is not finite at {seconds:g} s, or beyond the range of float32, 3e38 {spec.unit}; "
+                        "check emissions, rate constants, the initial state and the inflow"
                     )
 
     def _fill(
@@ -193,7 +193,7 @@ class OutputWriter:
                 value.copy_to(block[spec.name], self._picks.get(next(iter(spec.dims), ""), slice(None)))
 
     def _picked(self, spec: FieldSpec, value: NDArray[Any]) -> NDArray[Any]:
-        """Return what is kept of a field."""
+        """Return the selected part of a field."""
         for axis, dim in enumerate(spec.dims):
             if dim in self._picks:
                 value = value[(slice(None),) * axis + (self._picks[dim],)]
@@ -201,8 +201,8 @@ class OutputWriter:
 
 
 def _as_field(spec: FieldSpec, value: FieldView | ArrayLike, sizes: Mapping[str, int]) -> FieldView | NDArray[Any]:
-    """Return a value as a field; raises DataError for another shape."""
-    is_view = hasattr(value, "copy_to")  # isinstance of a protocol takes as long as a copy
+    """Return a value as a field; raise DataError for another shape."""
+    is_view = hasattr(value, "copy_to")  # isinstance with a protocol takes as long as a copy
     field = cast(FieldView, value) if is_view else np.asarray(value)
     spec.check_shape(field.shape, sizes)
     return field

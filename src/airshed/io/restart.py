@@ -1,9 +1,9 @@
-"""Restarts: all that a run needs to continue with the same bits, on any number of ranks.
+"""Restarts: the complete state for a bitwise identical continuation, on any number of ranks.
 
-A restart holds two kinds of arrays: *tiled* ones, whose first axes ranks divide, so that each has a box of them, and
-*whole* ones that are the same on all ranks. It is written by one of the strategies in
-:mod:`airshed.io.strategies.states`, always in parts, each checked when it is read; any rank reads any box out of the
-parts that hold it.
+A restart holds two kinds of arrays. The first axes of *tiled* arrays are divided among ranks, so that each rank has a
+box of them; *whole* arrays are the same on all ranks. Restarts are written by one of the strategies in
+:mod:`airshed.io.strategies.states`, always in parts, each verified on reading; any rank can read any box from the parts
+that contain it.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,10 +40,10 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Restart:
-    """The state of a run at a time since its start [s].
+    """State of a run at a time since its start [s].
 
-    whole    the arrays that are the same on all ranks
-    skipped  says which newer restarts were damaged, and how
+    whole    arrays that are the same on all ranks
+    skipped  reasons why newer restarts were rejected
     """
 
     seconds: float
@@ -54,11 +54,11 @@ class Restart:
 
     @property
     def tiled(self) -> tuple[str, ...]:
-        """The names of the arrays that were held in tiles."""
+        """Names of the tiled arrays."""
         return self._parts.tiled
 
     def part(self, name: str, box: Box) -> Array:
-        """Return a box of a tiled array, however it was cut when it was written.
+        """Return a box of a tiled array, regardless of its division when written.
 
         Raises OutputError if the restart does not hold all of it.
         """
@@ -82,10 +82,11 @@ class Restart:
 
 
 class RestartStore:
-    """The last two restarts of a run, in ``RUN/restart``, written by a strategy of the case's choice.
+    """Last two restarts of a run, in ``RUN/restart``, written by the strategy in the case.
 
-    ``held`` is what this rank has of the first axes of tiled arrays; with several ranks each makes a store and the same
-    calls. Without it there are no such arrays. ``bytes`` counts what this rank gave to be written.
+    ``held`` are this rank's cells along the first axes of tiled arrays; without it there are no such arrays. Several
+    ranks each construct a store and make the same calls. ``bytes`` counts the bytes that this rank submitted for
+    writing.
     """
 
     def __init__(self, run: RunFolder, held: Box | None = None, strategy: Strategy | str = "gather:async") -> None:
@@ -105,15 +106,18 @@ class RestartStore:
     def save(
         self, seconds: float, tiled: Mapping[str, Array], whole: Mapping[str, Array], metadata: Mapping[str, Any]
     ) -> None:
-        """Store the state at a time since the start [s], whole or not at all.
+        """Store the state at a time since the start [s], complete or not at all.
 
         tiled     arrays whose first axes are those of this rank's box
         whole     arrays that are the same on all ranks
-        metadata  what JSON can hold
-        The arrays may change as soon as this returns. With an asynchronous strategy they are copied, to the system
-        where one rank gathers its own and else in memory, and written behind the run, after all output submitted
-        before: so write the output records that are due at this time first, since a run that resumes here needs them.
-        Raises OutputError when it cannot be written, or an earlier one could not.
+        metadata  JSON content
+
+        The arrays may change as soon as this call returns. With an asynchronous strategy they are copied and written
+        in the background, after all output submitted before. The copy of a single rank that writes its own file is made
+        by the system, any other one in memory. Write the output records of this time first,
+        since a run that resumes here needs them.
+
+        Raises OutputError if this restart or an earlier one cannot be written.
         """
         state = float(seconds), tiled, whole, {**metadata, "seconds": float(seconds)}
         asynchronous, store = self.strategy.asynchronous, self._store
@@ -131,9 +135,9 @@ class RestartStore:
         self._run.submit(partial(self._write, partial(store.write, *state)), size, asynchronous=asynchronous)
 
     def latest(self) -> Restart | None:
-        """Return the newest restart that is whole, the same on all ranks, or None where none was written.
+        """Return the newest intact restart, the same on all ranks, or None if none was written.
 
-        Raises OutputError where there are some and none is whole.
+        Raises OutputError if there are some and none is intact.
         """
         skipped: list[str] = []
         channel = self._run.channel
@@ -142,7 +146,7 @@ class RestartStore:
             try:
                 with channel.together():
                     parts = open_state(path)
-                    # Each part is read by one of the ranks, so that a damaged one is found before anything is used.
+                    # Each part is read by one of the ranks, so that a damaged part is found before any use.
                     for number in range(channel.rank, len(parts.boxes), channel.size):
                         for name in parts.tiled:
                             parts.load(number, name)
@@ -154,8 +158,8 @@ class RestartStore:
                 skipped.append(str(error))
         if skipped:
             raise OutputError(
-                f"no restart in {self._folder} is whole: {'; '.join(skipped)}. The records stay as they are: put a "
-                "copy of a restart there, or run anew without --resume"
+                f"no restart in {self._folder} is intact: {'; '.join(skipped)}. The records are unchanged: put a "
+                "copy of a restart there, or restart the run without --resume"
             )
         return None
 

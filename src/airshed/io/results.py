@@ -1,4 +1,4 @@
-"""Opens what a run has written, and makes one netCDF-4 file of a result that lies in many."""
+"""Access to the results of a run, and conversion of a result in many files into one netCDF-4 file."""
 
 import json
 import shutil
@@ -29,8 +29,8 @@ from airshed.io.strategies.store import count_records
 from airshed.io.strategies.zarr_store import check_shards, variables_of
 
 
-class _Tiled(BackendArray):
-    """A field (time, ..., divided dimensions) that lies in pieces in several files; reads what is asked for."""
+class _TiledField(BackendArray):
+    """Field (time, ..., divided dimensions) in pieces in several files, read lazily."""
 
     def __init__(self, name: str, shape: tuple[int, ...], pieces: list[tuple[xr.Dataset, Box, list[int]]]) -> None:
         self.shape, self.dtype = shape, np.dtype(np.float32)
@@ -58,7 +58,7 @@ class _Tiled(BackendArray):
 
 
 def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
-    """Return the dataset that a folder of private files stands for; raises OutputError when a part of it is missing."""
+    """Return the dataset in a folder of private files; raise OutputError if a part is missing."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         pieces = []
@@ -75,11 +75,11 @@ def open_parts(folder: Path, *, decode: bool = True) -> xr.Dataset:
         fields, beside = {}, dict[str, None]()
         for name, shape in manifest["fields"].items():
             first = pieces[0][0][name]
-            whole = _Tiled(name, (manifest["records"], *shape), pieces)
+            whole = _TiledField(name, (manifest["records"], *shape), pieces)
             places = {key: text for key, text in first.encoding.items() if key == "coordinates"}
             fields[name] = xr.Variable(first.dims, indexing.LazilyIndexedArray(whole), first.attrs, places)
             beside |= dict.fromkeys(places.get("coordinates", "").split())
-    except Exception as error:  # whatever damage leads to
+    except Exception as error:  # any consequence of damage
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{folder} is damaged ({reason}); make it again with airshed run") from error
     result = shared.assign(fields).set_coords(list(beside))
@@ -138,18 +138,18 @@ def _output_of(folder: Path, name: str) -> Path:
 
 
 def damaged(path: Path, error: Exception) -> OutputError:
-    """Return the error of a result that cannot be read."""
+    """Return the error for a result that cannot be read."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if isinstance(error, DataError):  # which names the file, and what to do with input
+    if isinstance(error, DataError):  # its message names the file and a remedy for input
         reason = reason.removeprefix(f"{path}: ").removeprefix(f"{path} ").partition("; ")[0]
-    what = "is damaged" if path.suffix in (".files", ".zarr") else "is damaged or is no netCDF file"
+    what = "is damaged" if path.suffix in (".files", ".zarr") else "is damaged or is not a netCDF file"
     return OutputError(f"{path} {what} ({reason}); make it again with airshed run")
 
 
 def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
-    """Return a result, by its path, as a lazily read dataset; without ``decode`` times stay numbers.
+    """Return a result, by its path, as a lazily read dataset; without ``decode`` times remain numbers.
 
-    Raises OutputError when it is damaged or no output of Airshed.
+    Raises OutputError if it is damaged or not an output of Airshed.
     """
     if path.suffix == ".files":
         return open_parts(path, decode=decode)
@@ -162,20 +162,21 @@ def open_result(path: Path, *, decode: bool = True) -> xr.Dataset:
             check_heads([path])
             with hdf5():
                 dataset = xr.open_dataset(path, engine="netcdf4", decode_times=decode)
-    except Exception as error:  # whatever damage leads to
+    except Exception as error:  # any consequence of damage
         raise damaged(path, error) from error
     missing = ({"time"} if "airshed_run" in dataset.attrs else {"time", "lat", "lon"}) - set(dataset.variables)
     if missing or (decode and not np.issubdtype(dataset["time"].dtype, np.datetime64)):
         dataset.close()
-        raise OutputError(f"{path} is no output of Airshed: it lacks {', '.join(sorted(missing)) or 'times'}")
+        raise OutputError(f"{path} is not an output of Airshed: it lacks {', '.join(sorted(missing)) or 'times'}")
     return dataset
 
 
 def merge(folder: Path, name: str | None = None, compression: cf.Compression = "zlib") -> list[Path]:
-    """Turn the results of a run, or one of them, into one netCDF-4 file each, and remove what they were made of.
+    """Convert the results of a run, or one of them, into one netCDF-4 file each, and remove their source files.
 
     With zlib the file has the bytes that the strategy "gather" would have written. Returns the paths of the new files,
-    none where each result is one already. Raises OutputError where there is no result, or the file cannot be written.
+    none if each result is already a single file. Raises OutputError if there is no result, or the file cannot be
+    written.
     """
     state = read_state(folder)
     names = state.outputs if state is not None and name is None else (name or "output",)
@@ -188,7 +189,7 @@ def merge(folder: Path, name: str | None = None, compression: cf.Compression = "
                 if path.suffix != ".nc":
                     target = folder / f"{each}.nc"
                     if target.exists():
-                        open_result(target).close()  # an earlier merge made it, and was killed before the end
+                        open_result(target).close()  # from an earlier merge that was killed before its end
                     else:
                         _merge(path, target, compression)
                         made.append(target)
@@ -197,7 +198,7 @@ def merge(folder: Path, name: str | None = None, compression: cf.Compression = "
 
 
 def _finished(folder: Path, names: Collection[str], state: RunState | None) -> dict[str, list[Path]]:
-    """Return what there is of results; raises OutputError where one is not there."""
+    """Return the files of the results; raise OutputError if one is missing."""
     if state is not None and state.outputs and not set(names) & set(state.outputs):
         raise OutputError(f"{folder} has no result {', '.join(names)}; it has {', '.join(state.outputs)}")
     found = {name: results(folder, name) for name in names}
@@ -220,18 +221,18 @@ def _merge(path: Path, target: Path, compression: cf.Compression) -> None:
                 for field in fields:
                     try:
                         record = dataset[field][index].to_numpy()
-                    except Exception as error:  # whatever damage leads to
+                    except Exception as error:  # any consequence of damage
                         raise damaged(path, error) from error
                     file[field][index] = record
 
 
 def _description(dataset: xr.Dataset) -> cf.Description:
-    """Return what a dataset holds but its records, in the order of the file that the root would write."""
+    """Return the content of a dataset except its records, in the order of the file that the root would write."""
     fields = _fields(dataset)
     clock = [name for name in cf.CLOCK if name in dataset.variables]
     used = dict.fromkeys(str(dim) for name in fields for dim in dataset[name].dims[1:])
     others = [str(dim) for dim in dataset.sizes if dim not in ("time", "bnds", *used)]
-    axes = [*others, *used]  # what no field has stands before what all have
+    axes = [*others, *used]  # axes of some fields precede the axes of all fields
     places = [name for axis in axes for name in (axis, f"{axis}_bnds") if name in dataset.variables]
     places += sorted(str(name) for name in dataset.variables if name not in (*clock, *fields, *places))
     variables = [_variable(dataset[name], growing=True) for name in clock]
@@ -243,7 +244,7 @@ def _description(dataset: xr.Dataset) -> cf.Description:
 
 
 def _fields(dataset: xr.Dataset) -> list[str]:
-    """Return the names of the variables that records bring, but the times."""
+    """Return the names of the record variables, except times."""
     variables = dataset.variables.items()
     return [str(name) for name, each in variables if "time" in each.dims and name not in cf.CLOCK]
 

@@ -1,10 +1,10 @@
-"""The state of a run folder: its run, its input files, its results, and whether it can be resumed.
+"""State of a run folder: its run, its input files, its results, and whether it can be resumed.
 
-Input files have marks, by which a resumed run finds those that have changed.
+Marks of input files allow a resumed run to find changed files.
 
-A mark holds the size and the SHA-256 of the whole content. Where files are large together (`WHOLE`), marks of the
-largest hold the size, the time of modification and the SHA-256 of samples. Names are relative to the folder of the
-case, so that a case that was moved with its files has the same marks.
+A mark consists of the size and the SHA-256 of the whole content. If the files are large together (`WHOLE`), marks of
+the largest consist of the size, the time of modification and the SHA-256 of samples. Names are relative to the folder
+of the case, so that a case that was moved with its files has the same marks.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from airshed.core.toml_text import parse_toml
 from airshed.core.version import __version__
 
 WHOLE: Final = 1 << 30
-"""Bytes that are read whole of all files together, the smallest first; some 0.6 s."""
+"""Limit of the bytes of all files that are read completely, the smallest first; some 0.6 s."""
 
 _SAMPLES, _SAMPLE = 64, 1 << 16
 _SHIPPED: Final = "airshed:"
@@ -34,11 +34,11 @@ Marks = Mapping[str, Mark]
 
 @dataclass(frozen=True)
 class Inputs:
-    """The input files of a run.
+    """Input files of a run.
 
     files   that were read
     base    folder of the case, to which their names are relative
-    accept  whether a run is resumed although some have changed
+    accept  whether a run is resumed although some files have changed
     """
 
     files: Collection[Path] = ()
@@ -55,21 +55,21 @@ class Inputs:
         return dict(sorted(found.items()))
 
     def changed(self, before: Marks) -> list[str]:
-        """Return what has changed of files that an earlier run has read, before this one reads any.
+        """Return the changes of files that an earlier run has read, before this one reads any.
 
-        A file that is missing is left to :meth:`differences`: where it must be there, its reader says so.
+        A missing file is left to :meth:`differences`: a reader that requires it raises the error.
         """
         paths = {name: _path_of(name, self.base) for name in before}
         there = {name: path for name, path in paths.items() if path.is_file()}
         return [
             f"{name} has changed"
             for name, path in there.items()
-            if path.stat().st_size != before[name]["bytes"]  # then it is not read
+            if path.stat().st_size != before[name]["bytes"]  # the content need not be read
             or _mark(path, whole="modified" not in before[name]) != before[name]
         ]
 
     def differences(self, before: Marks) -> list[str]:
-        """Return all that differs between the files that an earlier run has read and those that this one has read."""
+        """Return all differences between the files that an earlier run has read and those of this run."""
         now = self.marks()
         moved = {_known_by(name, mark) for name, mark in before.items()} & {
             _known_by(name, mark) for name, mark in now.items()
@@ -86,17 +86,17 @@ class Inputs:
 
 
 def describe_differences(differences: Collection[str]) -> str:
-    """Return differences behind each other, the first ones of many."""
+    """Return differences as a text, with the first ones of many."""
     return listed(list(differences), 5)
 
 
 def _known_by(name: str, mark: Mark) -> tuple[Any, ...]:
-    """Return what a file outside the folder of the case keeps where both are moved."""
+    """Return the properties of a file outside the case's folder that do not change when both are moved."""
     return Path(name).name, mark["bytes"], mark["sha256"]
 
 
 def _name_of(path: Path, base: Path) -> str:
-    """Return the name of a file: relative to the case, or to the shipped ones; of others the path."""
+    """Return the name of a file: relative to the case, or to the shipped files; otherwise the path."""
     plain = Path(normpath(path))
     if plain.is_relative_to(base):
         return str(plain.relative_to(base))
@@ -105,7 +105,7 @@ def _name_of(path: Path, base: Path) -> str:
 
 
 def _path_of(name: str, base: Path) -> Path:
-    """Return the path of a file, which need not be there."""
+    """Return the path of a file, which may be missing."""
     if not name.startswith(_SHIPPED):
         return base / name
     folder, _, rest = name.removeprefix(_SHIPPED).partition("/")
@@ -138,7 +138,7 @@ MEMBER: Final = "member"
 """Dimension of an ensemble."""
 
 RESULTS: Final = (".nc", ".files", ".zarr")
-"""What a result may be: one netCDF file, a folder of one for each rank, or a Zarr store."""
+"""Forms of a result: one netCDF file, a folder with a file for each rank, or a Zarr store."""
 
 _LONGER: Final = (
     ". To go on after its end, begin a run in another folder there: time.start, and its output as initial.file"
@@ -149,11 +149,11 @@ State = Literal["running", "interrupted", "finished"]
 
 @dataclass(frozen=True)
 class RunState:
-    """What ``run.json`` says.
+    """Content of ``run.json``.
 
     outputs  names of the output files, without ``.nc``
     inputs   marks of the files that were read, see :mod:`airshed.io.run_state`
-    history  what happened to the run that its results must say
+    history  events of the run that its results must record
     """
 
     airshed: str
@@ -167,7 +167,7 @@ class RunState:
 
 
 def read_state(folder: Path) -> RunState | None:
-    """Return the state of a run folder, or None for a folder that holds no run; raises OutputError if unreadable."""
+    """Return the state of a run folder, or None for a folder without a run; raise OutputError if unreadable."""
     try:
         content = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
         sequences = {name: tuple(dict(content).get(name, ())) for name in ("outputs", "history")}
@@ -176,23 +176,24 @@ def read_state(folder: Path) -> RunState | None:
             raise ValueError(f"no run is {state.state!r}")
         for mark in dict(state.inputs).values():
             if type(mark["bytes"]) is not int or type(mark["sha256"]) is not str:
-                raise ValueError("a mark of an input file is none")
+                raise ValueError("a mark of an input file is invalid")
         if state.case_hash != case_hash(state.case):
             raise ValueError("the case is not the one that was written")
         return state
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OutputError(f"{folder / STATE_FILE} cannot be read ({error}); remove that folder and run anew") from error
+        advice = "remove that folder and run the case again"
+        raise OutputError(f"{folder / STATE_FILE} cannot be read ({error}); {advice}") from error
 
 
 def results(folder: Path, name: str) -> list[Path]:
-    """Return what there is of a result: nothing while it is not whole, else one path, or more after a merge."""
+    """Return the files of a result: none while it is incomplete, else one path, or more after a merge."""
     return [path for suffix in RESULTS if (path := folder / f"{name}{suffix}").exists()]
 
 
 class FinishedRunError(OutputError):
-    """The run to resume is finished, and its results are there: nothing is left to do."""
+    """The run to resume is finished, and its results exist."""
 
 
 def case_hash(case_toml: str) -> str:
@@ -205,9 +206,9 @@ def check_resumable(
 ) -> None:
     """Check that a run may be resumed with a case; ``may_differ`` names settings that may have changed.
 
-    inputs  the files that were read so far; without files only those of the earlier run are compared
-    Raises FinishedRunError when nothing is left to do, OutputError when another version made it, CaseError when the
-    run has another case, or a file that it has read has changed.
+    inputs  files read so far; without files only those of the earlier run are compared
+    raises  FinishedRunError if the run is finished; OutputError if another version made it; CaseError if it has another
+            case, or an input file has changed
     """
     difference = first_difference(earlier.case, case_toml, may_differ)
     changed = [] if inputs is None or inputs.accept else changed_inputs(earlier, inputs)
@@ -222,25 +223,26 @@ def check_resumable(
     if earlier.airshed != __version__:
         raise OutputError(
             f"the run in {path} was made by Airshed {earlier.airshed}, this is {__version__}; "
-            "resume it with that version, or run anew without --resume"
+            "resume it with that version, or restart the run without --resume"
         )
     if difference is not None:
         of_air = parse_toml(case_toml).get("model") == "air"
         advice = _LONGER if of_air and difference.startswith("time.length ") else ""
         raise CaseError(
-            f"the run in {path} cannot be resumed with another case: {difference}; run anew, or undo that{advice}"
+            f"the run in {path} cannot be resumed with another case: {difference}; "
+            f"restart the run without --resume, or undo that{advice}"
         )
 
 
 def changed_inputs(earlier: RunState, inputs: Inputs) -> list[str]:
-    """Return what has changed of the files that an earlier run has read, in words."""
+    """Return the changes of the files that an earlier run has read, as texts."""
     return inputs.differences(earlier.inputs) if inputs.files else inputs.changed(earlier.inputs)
 
 
 def check_replaceable(
     path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str], inputs: Inputs | None = None
 ) -> None:
-    """Check that a new run gives again the results that an earlier one left in a folder; raises OutputError if not."""
+    """Check that a new run reproduces the results of an earlier one in a folder; raise OutputError if not."""
     difference = first_difference(earlier.case, case_toml, may_differ)
     if difference is None and earlier.airshed != __version__:
         difference = f"Airshed was {earlier.airshed}, now is {__version__}"
@@ -256,8 +258,8 @@ def check_replaceable(
 def first_difference(saved: str, given: str, may_differ: Collection[str] = ()) -> str | None:
     """Return the first setting that differs between two cases in TOML, as ``time.step was 120 s, now is 60 s``.
 
-    ``may_differ`` names settings, or tables of them, that are left out; ``*`` stands for any part of a name. Returns
-    None when nothing else differs.
+    ``may_differ`` names settings, or tables of them, that are excluded; ``*`` matches any part of a name. Returns None
+    if nothing else differs.
     """
     before = dict(_settings(parse_toml(saved)))
     now = dict(_settings(parse_toml(given)))

@@ -1,4 +1,4 @@
-"""Reads the inventory's tables and refuses, by file and line, whatever is not as it should be."""
+"""Reader of the inventory's tables, which refuses invalid content by file and line."""
 
 import csv
 import math
@@ -15,13 +15,13 @@ from airshed.core.text import suggestion
 Value = TypeVar("Value")
 
 MISSING: Final = "the inventory's folder must hold it (see docs/how-to/emissions.md)"
-"""What to do where a file of the inventory is not there."""
+"""Remedy for a missing file of the inventory."""
 
 _NUMBER: Final = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 class Row:
-    """One line of a table: its cells by column name, and where it stands."""
+    """Line of a table: its cells by column name, and its location."""
 
     __slots__ = ("_cells", "_columns", "line", "path")
 
@@ -30,30 +30,30 @@ class Row:
         self._columns, self._cells = columns, cells
 
     def text(self, column: str) -> str:
-        """The cell of a column, without surrounding blanks."""
+        """Return the cell of a column, without surrounding blanks."""
         return self._cells[self._columns[column]].strip()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the table's columns."""
+        """Names of the table's columns."""
         return tuple(self._columns)
 
     def name(self, column: str) -> str:
-        """The cell of a column that no line may leave empty; raises DataError."""
+        """Return the cell of a column that must not be empty; raise DataError."""
         name = self.text(column)
         if not name:
             raise self.error(f"{column} is empty; write one, or remove the line")
         return name
 
     def has(self, column: str) -> bool:
-        """Whether the table has a column and the line an entry in it."""
+        """Return whether the table has a column and the line an entry in it."""
         return column in self._columns and bool(self.text(column))
 
     def number(self, column: str, *, least: float = 0.0, most: float = math.inf) -> float:
-        """The cell as a number; raises DataError when it is none, not finite, or outside [least, most]."""
+        """Return the cell as a number; raise DataError if it is not one, not finite, or outside [least, most]."""
         text = self.text(column)
         try:
-            value = float(text if _NUMBER.fullmatch(text) else "")  # Python takes 1_000 and other scripts' digits
+            value = float(text if _NUMBER.fullmatch(text) else "")  # Python accepts 1_000 and digits of other scripts
         except ValueError:
             raise self.error(f"{column} {text[:40]!r} is not a number") from None
         if not math.isfinite(value):
@@ -64,7 +64,7 @@ class Row:
         return value
 
     def known(self, column: str, known: Iterable[str]) -> str:
-        """The cell as one of the known names; raises DataError that suggests the nearest."""
+        """Return the cell as one of the known names; raise DataError that suggests the nearest."""
         name = self.text(column)
         if name not in known:
             raise self.error(f"{column} {name[:40]!r} is unknown; {suggestion(name, known)}")
@@ -72,11 +72,11 @@ class Row:
 
     @property
     def where(self) -> str:
-        """The file and the line."""
+        """File and line."""
         return f"{self.path}, line {self.line}"
 
     def error(self, message: str) -> DataError:
-        """An error that names the file and the line."""
+        """Return an error that names the file and the line."""
         return DataError(f"{self.where}: {message}")
 
 
@@ -84,10 +84,10 @@ def read_table(
     path: Path, columns: Iterable[str], *, but: tuple[str, Container[str]] = ("", ()),
     bad: Callable[[str, str], None] | None = None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the lines of a comma-separated UTF-8 file that must have the given columns; others may be there too.
+    """Yield the lines of a comma-separated UTF-8 file with the given columns; further columns are allowed.
 
-    but  a column, and names: lines with one of them there are passed over, which is much faster than to look at them
-    bad  takes the place of a line of the wrong length, and what is wrong, instead of an error
+    but  a column, and names: lines with one of them there are skipped, which is much faster than parsing them
+    bad  called with a line of the wrong length, and a description of the fault, instead of an error
 
     Raises DataError for a file that is missing, is not text, lacks a column, has one twice, or has a line of the wrong
     length.
@@ -103,7 +103,7 @@ def read_table(
             )
         twice = [name for index, name in enumerate(names) if name in names[:index]]
         if twice:
-            raise DataError(f"{path}, line 1: the column {twice[0]!r} comes a second time; remove one of the two")
+            raise DataError(f"{path}, line 1: the column {twice[0]!r} occurs twice; remove one of the two")
         chosen, others = header.get(but[0], 0), but[1]
         for cells in reader:
             if not cells:
@@ -118,18 +118,18 @@ def read_table(
                 continue
             yield Row(path, reader.line_num, header, cells)
     except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: no table can be read here ({error}); mend the line") from None
+        raise DataError(f"{path}, line {reader.line_num}: not a table row ({error}); correct the line") from None
 
 
 def header(path: Path) -> tuple[str, ...]:
-    """The column names of a table; raises DataError as :func:`read_table` does."""
+    """Return the column names of a table; raise DataError as :func:`read_table` does."""
     for row in read_table(path, ()):
         return row.columns
-    raise DataError(f"{path} has no rows; get a fresh copy of the file")
+    raise DataError(f"{path} has no rows; download it again")
 
 
 def unique(into: dict[str, Value], key: str, value: Value, row: Row) -> None:
-    """Add an entry; raises DataError when the table has it twice."""
+    """Add an entry; raise DataError if the table has it twice."""
     if key in into:
-        raise row.error(f"{key} comes a second time; remove one of the two lines")
+        raise row.error(f"{key} occurs twice; remove one of the two lines")
     into[key] = value

@@ -1,9 +1,9 @@
-"""Values at instants, or for spans between them, that are made on demand in any order, and ahead of time.
+"""Values at instants, or for spans between them, computed on demand in any order, or in advance.
 
-A run moves forwards, an adjoint backwards, and a reader of one hour jumps there. A value depends on its instant alone,
-so that all of them get the same bits.
+A run moves forwards, an adjoint backwards, and a reader of a single hour moves directly to it. A value depends on its
+instant alone, so that all of them get the same bits.
 
-:class:`Instants` reads them from files, on all ranks together. At the start of a run only the first instants are read,
+:class:`Instants` reads them from files, on all ranks together. Only the first instants are read at the start of a run,
 and only a few are held. Only the computing thread calls MPI, when it takes an instant, in the same step on all ranks;
 the thread that reads ahead uses files alone. Its errors are raised on all ranks when the instant is taken.
 """
@@ -28,35 +28,35 @@ T = TypeVar("T")
 
 
 class Spans(Protocol):
-    """A division of time: into hours, or between the instants of some data."""
+    """Division of time: into hours, or between the instants of some data."""
 
     def begin_of(self, seconds: float) -> float:
-        """The begin of the span that holds a time [s]; the first one holds all earlier times."""
+        """Return the start of the span that contains a time [s]; the first span contains all earlier times."""
         ...
 
     def next_change(self, seconds: float) -> float:
-        """The begin of the next span [s]; infinity where there is none."""
+        """Return the start of the next span [s]; infinity if there is none."""
         ...
 
 
 class InstantSpans:
-    """Spans between instants [s] in rising order; the last one has no end."""
+    """Spans between instants [s] in ascending order; the last one has no end."""
 
     def __init__(self, times: Sequence[float]) -> None:
         self.times = times
 
     def begin_of(self, seconds: float) -> float:
-        """The begin of the span that holds a time; see :class:`Spans`."""
+        """Return the start of the span that contains a time; see :class:`Spans`."""
         return self.times[max(bisect_right(self.times, seconds) - 1, 0)]
 
     def next_change(self, seconds: float) -> float:
-        """The begin of the next span; see :class:`Spans`."""
+        """Return the start of the next span; see :class:`Spans`."""
         later = bisect_right(self.times, seconds)
         return self.times[later] if later < len(self.times) else inf
 
 
 class Bracket(NamedTuple, Generic[T]):
-    """The values at the instants around a time, and the weight of the second one, 0 to 1."""
+    """Values at the instants before and after a time, and the weight of the second one, 0 to 1."""
 
     before: T
     after: T
@@ -64,12 +64,12 @@ class Bracket(NamedTuple, Generic[T]):
 
 
 class Timeline(Generic[T]):
-    """A value for each span of time, by the time [s] at which it begins.
+    """Value for each span of time, by the time [s] at which it begins.
 
-    make    makes it, on the calling thread
-    ahead   makes it on a thread of a pool, after :meth:`read_ahead`
-    finish  gets a function that returns it, and completes it on the calling thread, with messages to other ranks
-    keep    how many are kept: those nearest to the last one that was used
+    make    computes it, on the calling thread
+    ahead   computes it on a thread of a pool, after :meth:`read_ahead`
+    finish  receives a function that returns it, and completes it on the calling thread, with messages to other ranks
+    keep    number of retained values: those nearest to the last one used
     """
 
     def __init__(
@@ -91,13 +91,15 @@ class Timeline(Generic[T]):
         return self._kept[begin]
 
     def clear(self) -> None:
-        """Give up all that was made, since what it is made of has changed."""
+        """Discard all values, since their input has changed."""
         self._ahead.wait()
         self._ahead.clear()
         self._kept = {}
 
     def at(self, seconds: float) -> Bracket[T]:
-        """Return the values at the instants around a time; beyond the first or the last one that one, twice."""
+        """Return the values at the instants around a time; before the first and after the last instant, that one
+        twice.
+        """
         begin, end = self._spans.begin_of(seconds), self._spans.next_change(seconds)
         before = self.of(begin)
         if end == inf or seconds <= begin:
@@ -105,14 +107,14 @@ class Timeline(Generic[T]):
         return Bracket(before, self.of(end), (seconds - begin) / (end - begin))
 
     def travel(self, seconds: float) -> bool:
-        """Note the present time, and return whether the direction is backwards; unchanged if time is."""
+        """Record the present time, and return whether the direction is backwards; unchanged if time is."""
         if self._seen is not None and seconds != self._seen:
             self.backwards = seconds < self._seen
         self._seen = seconds
         return self.backwards
 
     def following(self, seconds: float) -> float | None:
-        """The begin of the span behind the one that holds a time, in the direction of travel; None at an end."""
+        """Return the start of the next span in the direction of travel; None at an end."""
         if not self.backwards:
             after = self._spans.next_change(seconds)
             return None if after == inf else after
@@ -121,9 +123,10 @@ class Timeline(Generic[T]):
         return before if before < begin else None
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
-        """Let a thread of a pool make the next value in the direction of travel, see :meth:`travel`; drop those behind.
+        """Compute the next value in the direction of travel, see :meth:`travel`, on a thread of a pool; discard past
+        values.
 
-        Without a pool the next value is made on demand.
+        Without a pool the next value is computed on demand.
         """
         begin, following = self._spans.begin_of(seconds), self.following(seconds)
         behind = [each for each in self._kept if each != begin and (each > begin) == self.backwards]
@@ -133,7 +136,7 @@ class Timeline(Generic[T]):
             self._ahead.prepare([following], pool)
 
     def _made(self, begin: float) -> Any:
-        self._ahead.wait()  # what is made ahead shares data with what is made here
+        self._ahead.wait()  # a value that is computed ahead shares data with this one
         made = self._ahead.take(begin, self._make)
         self._ahead.clear()
         return made
@@ -143,14 +146,14 @@ Fields = Mapping[str, NDArray[Any]]
 
 
 class Instants:
-    """The fields of each of ``count`` instants, of which those are held that were last taken.
+    """Fields of each of ``count`` instants, of which the last ones taken are held.
 
-    read    returns the fields of an instant, or with ``sends`` those of all ranks, by rank; None where others read
+    read    returns the fields of an instant, or with ``sends`` those of all ranks, by rank; None if other ranks read
     sends   whether the first rank reads for all
     finish  closes the files
 
-    Called with a number it returns the fields of an instant; one that is not held is read immediately, and kept until
-    another one is. With ``sends`` that is a DataError.
+    A call with a number returns the fields of an instant; an instant that is not held is read immediately, and held
+    until the next one is read. With ``sends`` that is a DataError.
     """
 
     def __init__(
@@ -172,17 +175,17 @@ class Instants:
             return held
         if self._sends or self._read is None:
             raise DataError(
-                f"instant {index} of the weather is not at hand: the first rank reads and sends what the present hours "
-                'need; let each rank read for itself with parallel.input = "parallel"'
+                f"instant {index} of the weather is not available: the first rank reads and sends only the present "
+                'hours; let each rank read for itself with parallel.input = "parallel"'
             )
         if index not in self._other:
             self._other = {index: self._read(index)}
         return self._other[index]
 
     def take(self, indices: Iterable[int]) -> None:
-        """Hold these instants and no others, and let the thread read the next one; all ranks together.
+        """Hold these instants and no others, and read the next one on the thread; collective.
 
-        That is the one after the last, or the one before the first where these lie just before those of the last time.
+        The next one follows the last, or precedes the first if these are just before those of the previous call.
 
         raises  DataError on all ranks if one of them cannot read an instant
         """
@@ -217,7 +220,7 @@ class Instants:
 
 @contextmanager
 def together(ranks: Communicator) -> Iterator[None]:
-    """Run the block on every rank; when it raises on one of them, raise the error of the lowest such rank on all."""
+    """Run the block on every rank; if it raises on some ranks, raise the error of the lowest of them on all."""
     error: Exception | None = None
     try:
         yield

@@ -1,4 +1,4 @@
-"""Ways to write output and restarts from several ranks, all with the same content, chosen at run time.
+"""Strategies for writing output and restarts from several ranks, with the same content, selected at run time.
 
 gather   the root collects and writes                      one netCDF file (classic, or compressed netCDF-4)
 files    each rank writes private files                    a folder of netCDF-4 files with a manifest
@@ -32,9 +32,9 @@ _STORES: Final[dict[str, Callable[[OutputTarget], Store]]] = {
 
 
 def open_store(strategy: Strategy, place: OutputTarget) -> tuple[Strategy, Store, Mapping[str, float]]:
-    """Return a strategy, what writes by it, and for "auto" the time [s] that a probe took by each.
+    """Return a strategy, its store, and for "auto" the time [s] of a probe by each strategy.
 
-    Raises OutputError where this machine lacks a library for it.
+    Raises OutputError if this machine lacks a library for it.
     """
     measured: Mapping[str, float] = {}
     if strategy.name == AUTO:
@@ -47,7 +47,7 @@ def open_store(strategy: Strategy, place: OutputTarget) -> tuple[Strategy, Store
 
 
 def _candidates(place: OutputTarget) -> list[str]:
-    """Return the names that "auto" may take: of a run that is taken up again those that go on with its records."""
+    """Return the candidates of "auto": for a resumed run the strategies that can continue its records."""
     names = [name for name in _STORES if place.compression == "none" or name in COMPRESSING]
     found = place.channel.on_root(lambda: kind_of(place.records))
     # with another compression none can continue them; the check of the records raises that error

@@ -1,8 +1,8 @@
-"""The strategies by name: what a case may say, what this machine has, and which is the fastest ("auto").
+"""Strategies by name: their syntax in a case, their availability, and the selection of the fastest ("auto").
 
-The probe of "auto" writes records of the output itself, as many fields as make a few megabytes, and their result, or
-small restarts, into a folder beside the real ones; the slowest rank counts. What was taken stands in a file there, so
-that a resumed run continues with it; records that are there leave only strategies that continue them.
+The probe of "auto" writes into a separate folder: records of the output itself, with enough fields for a few megabytes,
+and their result; or small restarts. The time of the slowest rank counts. The choice is recorded in a file there, so
+that a resumed run uses it again. Existing records limit the choice to strategies that can continue them.
 """
 
 import shutil
@@ -30,21 +30,21 @@ from airshed.io.strategies.store import CHOICE_FILE, OutputTarget
 STRATEGIES: Final = ("gather", "files", "mpiio", "pnetcdf", "netcdf4", "zarr")
 AUTO: Final = "auto"
 COMPRESSING: Final = ("gather", "files", "zarr")
-"""Those that can compress: ranks that write one file together have to know beforehand where each part begins."""
+"""Strategies that can compress: ranks that write one file together must know the offset of each part in advance."""
 
 _MODES: Final = {"sync": False, "async": True}
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """How files are written: by which strategy, and whether behind the computation (asynchronous)."""
+    """Strategy of writing files, and whether it runs in the background (asynchronous)."""
 
     name: str
     asynchronous: bool
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the strategy that a text names: "NAME" or "NAME:sync", "NAME:async"; raises OutputError for others."""
+        """Return the strategy of a text: "NAME" or "NAME:sync", "NAME:async"; raise OutputError for others."""
         name, colon, mode = text.partition(":")
         if name not in (*STRATEGIES, AUTO):
             raise OutputError(f"there is no strategy {name!r}; {suggestion(name, (*STRATEGIES, AUTO))}")
@@ -57,14 +57,14 @@ class Strategy:
 
 
 def check_there(strategy: Strategy) -> None:
-    """Raise OutputError, which names what to install, where this machine lacks what a strategy needs."""
+    """Raise OutputError, which names the package to install, if this machine lacks a library for a strategy."""
     reason = missing(strategy.name)
     if reason is not None:
-        raise OutputError(f'strategy "{strategy.name}" is not there: {reason}')
+        raise OutputError(f'strategy "{strategy.name}" is not available: {reason}')
 
 
 def missing(name: str) -> str | None:
-    """Return why a strategy cannot be used on this machine and what to install; None where it can."""
+    """Return why a strategy cannot be used on this machine and the package to install; None if it can."""
     return FILES[name].library.unavailable_reason() if name in FILES else None
 
 
@@ -75,11 +75,11 @@ _RECORDS: Final = 2
 def choose(
     channel: Channel, folder: Path, names: Iterable[str], probe: Callable[[str, Path], None]
 ) -> tuple[str, dict[str, float]]:
-    """Return the fastest of the named strategies that are there, and the time [s] of a probe by each; all ranks alike.
+    """Return the fastest available strategy of the named ones, and the time [s] of a probe by each; all ranks alike.
 
-    names   strategies that can be taken; one alone is not measured
-    folder  where what was taken is kept; a run that goes on keeps what it began with, and measures nothing
-    probe   writes something by a strategy into an empty folder, on all ranks
+    names   candidates; a single one is not measured
+    folder  folder of the recorded choice; a resumed run uses it again, without a measurement
+    probe   writes a sample by a strategy into an empty folder, on all ranks
     """
     taken = folder / CHOICE_FILE
     known = channel.on_root(lambda: taken.read_text(encoding="utf-8") if taken.exists() else None)
@@ -103,7 +103,7 @@ def choose(
 def probe_output(
     place: OutputTarget, stores: Mapping[str, Callable[[OutputTarget], Store]], name: str, folder: Path
 ) -> None:
-    """Write some records by a strategy, of as many fields as make a small probe, and the result of them."""
+    """Write some records by a strategy, with enough fields for a small probe, and their result."""
     layout, fields, size = place.layout, list[FieldSpec](), 0
     for spec in layout.fields:
         size += 4 * int(prod(layout.shape(spec, layout.whole)))
@@ -130,16 +130,16 @@ def probe_restart(store: GatheredStates | PartStates, held: Box, ranks: int) -> 
 
 def _measured(channel: Channel, folder: Path, probe: Callable[[Path], None]) -> float:
     """Return the time [s] that the slowest rank needs for a probe."""
-    _afresh(folder, channel, make=True)
+    _in_empty_folder(folder, channel, make=True)
     channel.barrier()
     began = time.perf_counter()
     probe(folder)
     spent = max(channel.gather_all(time.perf_counter() - began))
-    _afresh(folder, channel)
+    _in_empty_folder(folder, channel)
     return spent
 
 
-def _afresh(folder: Path, channel: Channel, *, make: bool = False) -> None:
+def _in_empty_folder(folder: Path, channel: Channel, *, make: bool = False) -> None:
     with channel.together(), guarded(folder):
         if channel.is_root:
             shutil.rmtree(folder, ignore_errors=True)

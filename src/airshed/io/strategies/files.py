@@ -1,14 +1,15 @@
 """The strategies "gather" and "files".
 
-gather  The root collects each record and writes it to one file. Uncompressed, that is a classic file that grows in
-        place. A compressed file is netCDF-4; killed while it grows, it would be lost. So each output time becomes a
-        small whole file, numbered by its time, and the netCDF-4 file is made of them at the end.
-files   Each rank writes its part of each record as a file of its own. At the end each rank makes one netCDF-4 file of
-        its parts, and the root, last of all, the manifest that names them and the file of what they share: coordinates,
-        times and attributes. No messages are sent. A run that was resumed on another number of ranks has records that
-        are cut in different ways; each cut has its own files.
+    gather  The root collects each record and writes it to one file. Uncompressed, this is a classic file that grows in
+            place. A compressed file is netCDF-4, which would be lost if the run were killed while the file grows. So
+            each output time becomes a small complete file, numbered by its time. They are merged into the netCDF-4 file
+            at the end.
+    files   Each rank writes its part of each record to a separate file. At the end each rank merges its parts into one
+            netCDF-4 file. The root writes, last of all, the manifest that names them and the file of the shared
+            content: coordinates, times and attributes. No messages are sent. A run that was resumed on another number
+            of ranks has records with several divisions; each division has its own files.
 
-A resumed run writes the records after its restart once more, with the same bits.
+A resumed run rewrites the records after its restart, with the same bits.
 """
 
 import json
@@ -27,8 +28,8 @@ from airshed.io.strategies.store import (
     BY_ROOT,
     PRIVATE,
     Block,
+    BlockTransfer,
     OutputTarget,
-    Regrouping,
     check_sequence,
     covers,
     find_records,
@@ -60,7 +61,7 @@ class PrivateRecords(Store):
         return metadata["seconds"], arrays
 
     def _finish(self, path: Path, *, complete: bool) -> None:
-        """Make the private netCDF files and the manifest."""
+        """Write the private netCDF files and the manifest."""
         with create_together(self._channel, path) as made:
             with self._channel.together():
                 if self._channel.is_root:
@@ -85,7 +86,7 @@ class PrivateRecords(Store):
     def _groups(self) -> dict[Box, list[int]]:
         """Return the records of each box; the boxes of this run's ranks come first, by rank.
 
-        Windows without records are left out, unless there are no records at all, as the fields follow from the files.
+        Boxes without records are omitted, unless there are no records at all, as the fields are read from the files.
         """
         groups: dict[Box, list[int]] = {box: [] for box in self._place.boxes}
         for index, parts in find_records(self._place.records).items():
@@ -125,7 +126,7 @@ def _file_name(number: int) -> str:
 
 
 def gather_store(place: OutputTarget) -> Store:
-    """Return what writes on the root alone, as the compression asks for."""
+    """Return the store that writes on the root alone, with or without compression."""
     return GatheredFile(place) if place.compression == "none" else GatheredRecords(place)
 
 
@@ -144,7 +145,7 @@ class GatheredFile(InPlaceFile):
 
 
 class GatheredRecords(Store):
-    """Records that the root of the ranks writes to a file each, and one compressed file of them at the end."""
+    """Records that the root of the ranks writes to one file each, merged into one compressed file at the end."""
 
     kind = BY_ROOT
 
@@ -177,7 +178,7 @@ class GatheredRecords(Store):
 def _write_netcdf(
     path: Path, place: OutputTarget, records: Sequence[Path], *, complete: bool, box: Box | None = None
 ) -> None:
-    """Make a netCDF-4 file of records, or of the parts of records in a box."""
+    """Write a netCDF-4 file of records, or of the parts of records in a box."""
     layout = place.layout
     description = layout.describe(complete=complete, box=box)
     with write_whole(path) as part, cf.create(part, description, place.compression) as file:
@@ -189,5 +190,5 @@ def _write_netcdf(
                 file[spec.name][number] = arrays[spec.name]
 
 
-def _to_the_root(place: OutputTarget) -> Regrouping:
-    return Regrouping(place.channel, place.boxes, [(0, place.layout.whole)])
+def _to_the_root(place: OutputTarget) -> BlockTransfer:
+    return BlockTransfer(place.channel, place.boxes, [(0, place.layout.whole)])

@@ -1,11 +1,11 @@
-"""Records in one file of a classic netCDF format that grows in place: CDF-2, or CDF-5 where a field is too large.
+"""Records in one file of a classic netCDF format that grows in place: CDF-2, or CDF-5 if a field is too large.
 
-A record is one contiguous range of the file, which counts it only once all of it is on the disk: a run that is killed
-leaves a readable file of whole records, and nothing has to be made of them at the end. The file lies in the folder of
-records, marked as interrupted, until the run is complete, and only then gets its name beside it.
+A record is one contiguous range of the file, counted only once all of it is on the disk. A killed run leaves a readable
+file of complete records, and no merge is needed at the end. The file is in the folder of records, marked as
+interrupted, until the run is complete; only then it gets its final name as well.
 
 The strategy "mpiio" writes it by collective MPI-IO: each rank's part of all fields of a record is one collective write.
-One rank alone writes with the system's own calls and loads no MPI.
+A single rank writes with system calls and does not load MPI.
 """
 
 import os
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 _CHUNK: Final = 1 << 22
 _ROOM: Final = 256
-"""Bytes in the header for a longer text of the run's state."""
+"""Bytes reserved in the header for a longer text of the run's state."""
 
 
 class InPlaceFile(Store):
-    """Records in one file; how a record comes into it is up to the strategy."""
+    """Records in one file; subclasses implement the writing of a record."""
 
     kind, dtype = IN_PLACE, AS_IN_FILE
 
@@ -60,7 +60,7 @@ class InPlaceFile(Store):
         self._bytes = np.empty(0, np.uint8)
 
     def _begin(self, last: int) -> None:
-        """Keep the records up to this one, in the format that they have."""
+        """Retain the records up to this one, in their format."""
         if self._channel.on_root(lambda: last >= 0 and self._path.exists() and is_wide(self._first_bytes())):
             self._format = ClassicFormat(self._place.layout.describe(complete=False), _ROOM, wide=True)
         super()._begin(last)
@@ -89,12 +89,12 @@ class InPlaceFile(Store):
 
     @abstractmethod
     def _put(self, index: int, seconds: float, block: Block) -> None:
-        """Bring this rank's part of a record to its place in the file; all ranks come."""
+        """Write this rank's part of a record at its offset in the file; collective."""
 
     def _make(self, path: Path, *, complete: bool) -> None:
-        """Give the file its name too, or a copy of it while the run is not complete.
+        """Give the file its final name as well, or to a copy of it while the run is not complete.
 
-        It stays in the folder of records until the run itself is marked as over.
+        It stays in the folder of records until the run itself is marked as ended.
         """
         if complete:
             self._write_at(0, self._start(self._count, complete=True))
@@ -106,9 +106,9 @@ class InPlaceFile(Store):
             os.truncate(part, self._format.size(self._count))
 
     def _keep(self, last: int) -> None:
-        """Take up a file again with the records up to one; raises OutputError where it has fewer.
+        """Resume a file with the records up to one; raise OutputError if it has fewer.
 
-        The header is written again, since the run may have been killed while it was marked as complete.
+        The header is rewritten, since the run may have been killed while it was marked as complete.
         """
         if last < 0:
             self._path.write_bytes(self._format.start(0))
@@ -118,21 +118,21 @@ class InPlaceFile(Store):
         if found < count or self._path.stat().st_size < begin + count * self._format.record:
             raise missing_record(self._place.records, found)
         if begin != self._format.records or self._path.stat().st_nlink > 1:
-            self._copy(begin)  # a longer text needs room; a result that has been made of it must not change any more
+            self._copy(begin)  # a longer text needs space; an existing result must not change any more
         self._write_at(0, self._start(count, complete=False))
 
     def _start(self, count: int, *, complete: bool) -> Bytes:
         return np.frombuffer(self._format.start(count, self._place.layout.describe(complete=complete)), np.uint8)
 
     def _copy(self, begin: int) -> None:
-        """Copy the file, whose records begin at an offset, to one whose header has the size of now."""
+        """Copy the file, whose records begin at an offset, to one with the present header size."""
         with write_whole(self._path) as part, self._path.open("rb") as old, part.open("wb") as new:
             old.seek(begin)
             new.seek(self._format.records)
             shutil.copyfileobj(old, new, _CHUNK)
 
     def _counted(self) -> tuple[int, int]:
-        """Return how many records the file counts, and where they begin; of a damaged header none."""
+        """Return the number of records in the file, and the offset of the first; none for a damaged header."""
         count = count_in(self._first_bytes()) or 0
         with self._path.open("rb") as file:
             try:
@@ -145,9 +145,9 @@ class InPlaceFile(Store):
             return file.read(64)
 
     def _content(self, seconds: float, block: Block) -> Bytes:
-        """Return this rank's bytes of a record in the order of the file, until the next call; the root's has the time.
+        """Return this rank's bytes of a record in file order, valid until the next call; the root's include the time.
 
-        Of what was gathered the memory is kept from record to record: taking it anew costs more than filling it.
+        Gather buffers are reused from record to record: allocation costs more than filling.
         """
         clock = np.concatenate([each.ravel() for each in self._place.layout.clock(seconds).values()])
         if isinstance(block, Record):
@@ -165,11 +165,11 @@ class InPlaceFile(Store):
         return self._bytes
 
     def _begin_of(self, index: int) -> int:
-        """Return where a record begins."""
+        """Return the offset of a record."""
         return self._format.records + index * self._format.record
 
     def _write_at(self, at: int, content: Bytes) -> None:
-        """Bring bytes to the disk with the system's own calls."""
+        """Write bytes to the disk with system calls."""
         with guarded(self._path), self._path.open("r+b") as file:
             file.seek(at)
             file.write(content.data)
@@ -189,7 +189,7 @@ class SharedFile(InPlaceFile):
         if self._channel.handle is None:
             self._write_at(at, content)
         else:
-            self._channel.barrier()  # ranks meet here first, as those that wait in the library's own calls would spin
+            self._channel.barrier()  # ranks wait here, as the library's own calls poll
             with self._channel.together(), mpi_guarded(self._path):
                 self._write_together(at, content)
 
@@ -208,7 +208,7 @@ class SharedFile(InPlaceFile):
             file.Close()
 
     def _places(self, mpi: Any) -> "MPI.Datatype":
-        """Return where this rank's bytes of a record lie in it, as an MPI datatype."""
+        """Return the positions of this rank's bytes in a record, as an MPI datatype."""
         layout, box = self._place.layout, self._place.box
         types, places = [], []
         if self._channel.is_root:
@@ -226,7 +226,7 @@ class SharedFile(InPlaceFile):
 
 @contextmanager
 def mpi_guarded(path: Path) -> Iterator[None]:
-    """Turn what MPI-IO refuses into OutputError."""
+    """Convert MPI-IO errors into OutputError."""
     from mpi4py import MPI
 
     try:
@@ -236,7 +236,7 @@ def mpi_guarded(path: Path) -> Iterator[None]:
 
 
 def _number(error: "MPI.Exception") -> int | None:
-    """Return the system's number of an error, where MPI has a class for it."""
+    """Return the system's error number, if MPI has a class for it."""
     import errno
 
     from mpi4py import MPI

@@ -1,8 +1,8 @@
-"""Checksums of records in a journal beside them: a run that is taken up again looks at each that it goes on with.
+"""Checksums of records in a separate journal: a resumed run verifies each record that it continues.
 
-The journal has a line for each record: its time, and the CRC-32 of the part that each rank gave to be written, as it
-lay in memory. A line reaches the disk before its record counts, so that every record that counts has one, whenever a
-run is killed; a line without a record, and one that was cut, are of records that are written once more.
+The journal has a line for each record: its time, and the CRC-32 of the part that each rank submitted, as in memory. A
+line reaches the disk before its record counts, so that every counted record has a line, whenever a run is killed. A
+line without a record, or a truncated line, belongs to a record that is written once more.
 """
 
 import json
@@ -22,12 +22,12 @@ from airshed.io.archive import reading
 from airshed.io.strategies.store import NATIVE, Block, OutputTarget, Record, covers
 
 JOURNAL: Final = "checksums"
-_ANEW: Final = "run anew without --resume"
+_RESTART: Final = "restart the run without --resume"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the journal says of a record: its time [s], the byte order of its numbers, the checksum of each part."""
+    """Line of the journal: time [s] of a record, the byte order of its numbers, the checksum of each part."""
 
     record: int
     seconds: float
@@ -35,14 +35,14 @@ class Entry:
     parts: tuple[tuple[Box, int], ...]
 
     def line(self) -> str:
-        """Return the line of the journal, which ends in a checksum of its own."""
+        """Return the line of the journal, which ends in its own checksum."""
         parts = [[*box.numbers, checksum] for box, checksum in self.parts]
         text = json.dumps([self.record, self.seconds, self.order, parts], separators=(",", ":"))
         return f"{text} {zlib.crc32(text.encode()):08x}\n"
 
     @classmethod
     def of(cls, line: str) -> Self | None:
-        """Return what a line says; None for one that is cut or damaged."""
+        """Return the entry of a line; None for a truncated or damaged one."""
         text, _, checksum = line.rpartition(" ")
         if checksum != f"{zlib.crc32(text.encode()):08x}":
             return None
@@ -51,12 +51,12 @@ class Entry:
 
 
 class Store(ABC):
-    """The records of one output, and their checksums; a strategy says how they are written.
+    """Records of one output, and their checksums; a strategy implements the writing.
 
     Every rank makes the same calls in the same order; all end alike on all ranks.
 
     kind   strategies of the same kind can continue its records: IN_PLACE, BY_ROOT ...
-    dtype  how numbers best lie in the blocks that it is given
+    dtype  preferred format of the numbers in the blocks to write
     """
 
     kind: str
@@ -67,12 +67,12 @@ class Store(ABC):
         self._place, self._channel = place, place.channel
         self._path = place.records
         self._journal = place.records / JOURNAL
-        self._order = np.dtype(self.dtype).str[0]  # "<" or ">", also of the machine's own
+        self._order = np.dtype(self.dtype).str[0]  # "<" or ">", also for native order
 
     def resume(self, last: int) -> None:
-        """Keep the records up to this one, each of which some rank reads, and forget later ones.
+        """Retain the records up to this one, each verified by some rank, and discard later ones.
 
-        Raises OutputError for one that is missing, or is not what was written.
+        Raises OutputError for a record that is missing or has changed.
         """
         self._begin(last)
         entries = self._channel.on_root(lambda: self._kept(last))
@@ -81,7 +81,7 @@ class Store(ABC):
                 self._check(entry)
 
     def write(self, index: int, seconds: float, block: Block) -> None:
-        """Bring this rank's part of a record to the disk, by the thread that writes; it counts once all are there."""
+        """Write this rank's part of a record to disk, on the writer thread; it counts once all parts are written."""
         checksums = self._gathered(_checksum(block))
         with self._channel.together(), guarded(self._journal):
             if self._channel.is_root:
@@ -93,7 +93,9 @@ class Store(ABC):
         self._write(index, seconds, block)
 
     def finish(self, *, complete: bool) -> Path:
-        """Make the result of the records so far, whole or not at all, and return its path; the run may go on."""
+        """Assemble the result from the records so far, complete or not at all, and return its path; the run may
+        continue.
+        """
         path = self._place.result.with_name(f"{self._place.result.name}{self._suffix}")
         self._finish(path, complete=complete)
         return path
@@ -110,17 +112,17 @@ class Store(ABC):
 
     @abstractmethod
     def _keep(self, last: int) -> None:
-        """Keep the records up to this one and forget later ones, on the root."""
+        """Retain the records up to this one and discard later ones, on the root."""
 
     @abstractmethod
     def _write(self, index: int, seconds: float, block: Block) -> None:
-        """Bring this rank's part of a record to the disk; all ranks come."""
+        """Write this rank's part of a record to disk; collective."""
 
     @abstractmethod
     def _read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return the time [s] of a record, and what lies of it in a box that a rank wrote.
+        """Return the time [s] of a record, and its part in a box that a rank wrote.
 
-        Raises OutputError, or whatever readers raise, where it is damaged.
+        Raises OutputError, or any error of a reader, if it is damaged.
         """
 
     def _where(self, index: int) -> Path:
@@ -128,11 +130,11 @@ class Store(ABC):
         return self._path
 
     def _make(self, path: Path, *, complete: bool) -> None:
-        """Make the result, on the root."""
+        """Assemble the result, on the root."""
         raise NotImplementedError
 
     def _gathered(self, checksum: int) -> list[int]:
-        """Return the checksums of all ranks, by rank, to the root."""
+        """Gather the checksums of all ranks, by rank, on the root."""
         mine = np.array([checksum], np.uint32)
         if not self._channel.is_root:
             self._channel.exchange([(0, mine.view(np.uint8))], [])
@@ -142,7 +144,7 @@ class Store(ABC):
         return [int(each[0]) for each in found]
 
     def _kept(self, last: int) -> list[Entry]:
-        """Return what stands of the records up to one, and forget the rest; raises OutputError where one lacks."""
+        """Return the entries up to a record, and discard the rest; raise OutputError if one is missing."""
         found: dict[int, Entry] = {}
         if last >= 0 and self._journal.exists():
             with guarded(self._journal):
@@ -151,14 +153,14 @@ class Store(ABC):
             found = {entry.record: entry for entry in entries if entry is not None}  # the newest of each
         for index in range(last + 1):
             if index not in found or not covers([box for box, _ in found[index].parts], self._place.layout.whole):
-                raise OutputError(f"{self._journal} is damaged: it lacks the record {index:06d}; {_ANEW}")
+                raise OutputError(f"{self._journal} is damaged: it lacks the record {index:06d}; {_RESTART}")
         kept = [found[index] for index in range(last + 1)]
         with write_whole(self._journal) as part:
             part.write_text("".join(entry.line() for entry in kept), encoding="utf-8")
         return kept
 
     def _check(self, entry: Entry) -> None:
-        """Raise OutputError where a record is not what its checksums are of."""
+        """Raise OutputError if a record does not match its checksums."""
         where, names = self._where(entry.record), [spec.name for spec in self._place.layout.fields]
         try:
             with reading(where):
@@ -167,11 +169,11 @@ class Store(ABC):
                     block = {name: values[name].astype(f"{entry.order}f4", copy=False) for name in names}
                     if seconds != entry.seconds or _checksum(block) != checksum:
                         raise OutputError(
-                            f"{where} is damaged: the record {entry.record:06d} at {entry.seconds:g} s is not what was "
-                            "written"
+                            f"{where} is damaged: the record {entry.record:06d} at {entry.seconds:g} s differs from "
+                            "the written record"
                         )
         except OutputError as error:
-            raise OutputError(f"{error}; {_ANEW}") from error
+            raise OutputError(f"{error}; {_RESTART}") from error
 
 
 def _checksum(block: Block) -> int:

@@ -1,9 +1,9 @@
 """The strategies "pnetcdf" and "netcdf4": files that all ranks write through a parallel library.
 
-pnetcdf  one classic file in place, as of "mpiio", in which the library writes the blocks of all fields together
-netcdf4  a file for each record, and one of all of them at the end: a netCDF-4 file that grows is lost with its writer
+    pnetcdf  one classic file in place, as in "mpiio"; the library writes the blocks of all fields together
+    netcdf4  a file for each record, merged into one at the end: a growing netCDF-4 file is lost with its writer
 
-The libraries, and how they are found, are in :mod:`airshed.io.libraries`.
+The libraries, and the ways to find them, are in :mod:`airshed.io.libraries`.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ class PnetcdfFile(InPlaceFile):
 
 
 class ParallelRecords(Store):
-    """Records that parallel netCDF-4 writes, each to a file of its own."""
+    """Records that parallel netCDF-4 writes, each to a separate file."""
 
     kind = TOGETHER
 
@@ -57,7 +57,7 @@ class ParallelRecords(Store):
         self._publish(part, path)
 
     def _read(self, index: int, box: Box) -> tuple[float, Block]:
-        """Return the time of a record and a part of it; raises OutputError where the file is damaged."""
+        """Return the time of a record and a part of it; raise OutputError if the file is damaged."""
         path, layout = self._where(index), self._place.layout
         with reading(path), hdf5(), netCDF4.Dataset(path) as file:
             file.set_auto_maskandscale(False)
@@ -65,14 +65,16 @@ class ParallelRecords(Store):
             parts = {name: np.asarray(file[name][(0, ..., *box.slices)]) for name in names}
             short = [name for name, shape in names.items() if parts[name].shape != shape]
             if short:
-                raise OutputError(f"{path} is damaged: it does not hold all of {short[0]}; run anew without --resume")
+                raise OutputError(
+                    f"{path} is damaged: it does not hold all of {short[0]}; restart the run without --resume"
+                )
             return float(file["time"][0]), parts
 
     def _where(self, index: int) -> Path:
         return self._place.records / f"{index:06d}.nc"
 
     def _finish(self, path: Path, *, complete: bool) -> None:
-        """Make one file of the records, together."""
+        """Merge the records into one file; collective."""
         part = self._new(path)
         with self._channel.together():
             records = self._found()
@@ -81,7 +83,7 @@ class ParallelRecords(Store):
             file = self._created(part, complete=complete)
             try:
                 for index in records:
-                    with self._channel.together():  # what one rank cannot read must not leave others in the writing
+                    with self._channel.together():  # an error of one rank must not leave others in the collective write
                         seconds, block = self._read(index, self._place.box)
                     with self._channel.together():
                         write_record(file, index, seconds, block, self._place)
@@ -118,7 +120,7 @@ class ParallelRecords(Store):
 def open_parallel(name: str, path: Path, channel: Channel, *, append: bool = False) -> ParallelFile:
     """Return a file of a library that all ranks write."""
     if name == "pnetcdf" and ":" in str(path):
-        # it takes what stands before a colon for the name of a file system
+        # it would interpret the text before a colon as the name of a file system
         raise OutputError(f"PnetCDF cannot write {path}, which has a colon; choose a folder without one")
     return FILES[name](path, channel.handle, append=append)
 

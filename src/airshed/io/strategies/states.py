@@ -1,4 +1,4 @@
-"""How restarts are written by each strategy, and how their parts are found and read.
+"""Formats of restarts by strategy, and their readers.
 
 gather  RUN/restart/SECONDS.npz: one NumPy archive that the root writes, the same bytes for any number of ranks
 others  RUN/restart/SECONDS.parts/: the parts of all ranks, and an archive with the whole arrays and the checksums
@@ -28,18 +28,18 @@ from airshed.io.hdf5 import hdf5
 from airshed.io.libraries import Variable
 from airshed.io.strategies.in_place import mpi_guarded
 from airshed.io.strategies.library import open_parallel
-from airshed.io.strategies.store import Regrouping
+from airshed.io.strategies.store import BlockTransfer
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """What the tiled arrays of a restart look like.
+    """Shapes of the tiled arrays of a restart.
 
-    boxes  what each part holds
-    types    type of each array, such as "<f8"
-    tails    the shape of each array behind the divided axes
+    boxes  cells of each part
+    types  type of each array, such as "<f8"
+    tails  the shape of each array behind the divided axes
     """
 
     boxes: tuple[Box, ...]
@@ -51,7 +51,7 @@ class Shapes:
         return (*self.boxes[number].shape, *self.tails[name])
 
     def values(self, number: int, name: str) -> int:
-        """Return how many values a part of an array has."""
+        """Return the number of values in a part of an array."""
         return int(prod(self.shape(number, name)))
 
     def bytes(self, number: int, name: str) -> int:
@@ -60,7 +60,7 @@ class Shapes:
 
 
 # Formats of the parts: functions that write the part of this rank, and that read a part of an array. Writing ends alike
-# on all ranks, with everything on the disk; reading raises OutputError or OSError for what cannot be read.
+# on all ranks, with everything on the disk; reading raises OutputError or OSError on failure.
 
 
 def _archive_of(folder: Path, number: int) -> Path:
@@ -81,7 +81,7 @@ _BINARY: Final = "tiles.bin"
 
 
 def _write_collectively(folder: Path, channel: Channel, shapes: Shapes, arrays: Arrays) -> None:
-    """Write one file of plain numbers, part after part and array after array, by collective MPI-IO."""
+    """Write one binary file, part after part and array after array, by collective MPI-IO."""
     path, at = folder / _BINARY, _offset(shapes, channel.rank)
     content = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
     part = np.concatenate(content) if content else np.empty(0, np.uint8)
@@ -92,7 +92,7 @@ def _write_collectively(folder: Path, channel: Channel, shapes: Shapes, arrays: 
         return
     from mpi4py import MPI
 
-    channel.barrier()  # ranks meet here first, as those that wait in the library's own calls would spin
+    channel.barrier()  # ranks wait here, as the library's own calls poll
     with channel.together(), mpi_guarded(path):
         file = MPI.File.Open(channel.handle, os.fspath(path), MPI.MODE_WRONLY | MPI.MODE_CREATE)
         try:
@@ -177,13 +177,15 @@ _SHARED: Final = "shared.npz"
 
 
 def state_store(name: str, folder: Path, channel: Channel, held: Box) -> "GatheredStates | PartStates":
-    """Return what writes restarts by a strategy; ``held`` is what this rank has of the first axes of tiled arrays."""
+    """Return the store of restarts of a strategy; ``held`` are this rank's cells along the first axes of tiled
+    arrays.
+    """
     boxes = tuple(channel.gather_all(held))
     return GatheredStates(folder, channel, boxes) if name == GATHER else PartStates(name, folder, channel, boxes)
 
 
 def find_states(folder: Path) -> list[Path]:
-    """Return the restarts in a folder, the newest last; what has no time for its name is none."""
+    """Return the restarts in a folder, the newest last; files without a time as name are ignored."""
     found = []
     for suffix in (_ARCHIVE, _PARTS):
         for path in folder.glob(f"[!.]*{suffix}"):
@@ -193,7 +195,7 @@ def find_states(folder: Path) -> list[Path]:
 
 
 def open_state(path: Path) -> "GatheredParts | FolderParts":
-    """Return a restart to read from; raises OutputError when it is damaged."""
+    """Return a restart to read from; raise OutputError if it is damaged."""
     with reading(path):
         return GatheredParts(path) if path.suffix == _ARCHIVE else FolderParts(path)
 
@@ -213,14 +215,14 @@ class GatheredStates:
         self._folder, self._channel = folder, channel
         last = zip(*([last for _, last in box.ends] for box in held), strict=True)
         self._whole = Box.whole(*map(max, last))
-        self._gather = Regrouping(channel, held, [(0, self._whole)], leading=True)
+        self._gather = BlockTransfer(channel, held, [(0, self._whole)], leading=True)
 
     def hand_over(
         self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]
     ) -> Callable[[], None] | None:
-        """Pass the state of a single rank to the system; return a function that syncs and renames the file.
+        """Hand the state of a single rank to the system; return a function that syncs and renames the file.
 
-        That costs no copy of the state, which may change as soon as this returns. None where there are other ranks.
+        This needs no copy of the state, which may change as soon as the call returns. None if there are other ranks.
         """
         if self._channel.size > 1:
             return None
@@ -236,7 +238,7 @@ class GatheredStates:
         return publish_file
 
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
-        """Collect the state on the root and write it, whole or not at all; see ``io.restart.RestartStore.save``."""
+        """Collect the state on the root and write it, complete or not at all; see ``io.restart.RestartStore.save``."""
         gathered = self._gather.move(tiled)
         with self._channel.together():
             for arrays in gathered:
@@ -248,13 +250,13 @@ class GatheredStates:
 
 
 class PartStates:
-    """Restarts of which each rank writes its own part, in a folder that gets its name once all of them are there."""
+    """Restarts of which each rank writes its own part, in a folder that is renamed once all parts are complete."""
 
     def __init__(self, name: str, folder: Path, channel: Channel, held: tuple[Box, ...]) -> None:
         self._name, self._folder, self._channel, self._held = name, folder, channel, held
 
     def write(self, seconds: float, tiled: Arrays, whole: Arrays, metadata: Mapping[str, Any]) -> None:
-        """Write this rank's part of the state; the restart is whole or not there."""
+        """Write this rank's part of the state; the restart is complete or absent."""
         path = self._folder / f"{seconds!r}{_PARTS}"
         divided = len(self._held[0].ends)
         shapes = Shapes(
@@ -280,9 +282,12 @@ class PartStates:
 
 
 class GatheredParts:
-    """A restart of one part, in one archive with what is shared.
+    """Restart of one part, in one archive with the shared content.
 
-    tiled  names of the tiled arrays;  boxes  cells that each part holds. All reading raises OutputError for damage.
+    tiled  names of the tiled arrays
+    boxes  cells of each part
+
+    All reading raises OutputError for damage.
     """
 
     def __init__(self, path: Path) -> None:
@@ -296,7 +301,7 @@ class GatheredParts:
         return load_array(self._path, name)
 
     def rows(self, number: int, name: str, first: int, last: int) -> NDArray[Any]:
-        """Return rows first <= n < last, and read no others: any rank needs a few of this one part."""
+        """Return rows first <= n < last without reading others: any rank needs a few rows of this single part."""
         return load_rows(self._path, name, first, last)
 
     def shared(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -307,7 +312,7 @@ class GatheredParts:
 
 
 class FolderParts:
-    """A restart of a part for each rank that wrote it, in a folder; every part has a checksum."""
+    """Restart with one part for each rank that wrote it, in a folder; every part has a checksum."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -318,7 +323,7 @@ class FolderParts:
         self.tiled, self.boxes = tuple(tiles["types"]), self._shapes.boxes
 
     def load(self, number: int, name: str) -> NDArray[Any]:
-        """Return a part of an array, whose checksum is verified."""
+        """Return a part of an array after verification of its checksum."""
         with reading(self._folder):
             array = self._read(self._folder, self._shapes, number, name)
             if _checksum(array) != self._checksums[number][self.tiled.index(name)]:

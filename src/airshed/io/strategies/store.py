@@ -1,8 +1,9 @@
-"""What strategies share: records in memory and on disk, and the move of arrays to the boxes that ranks write.
+"""Common parts of strategies: records in memory and on disk, and the regrouping of arrays to the boxes that are
+written.
 
-The divided axes of each array are cut: the last ones of a field such as (level, lat, lon), the first ones of a state
-such as [lat][block][...]. A box that a rank holds already moves nowhere; what else meets travels in one message for
-each pair of boxes, all arrays together, as they are in memory.
+The divided axes of each array are cut: the last axes of a field such as (level, lat, lon), the first axes of a state
+such as [lat][block][...]. A box that a rank already holds is not moved. All other intersections travel in one message
+for each pair of boxes, all arrays together, in memory order.
 """
 
 import os
@@ -28,12 +29,12 @@ from airshed.io.classic import count_in
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class Regrouping:
-    """A move of named arrays between two ways to cut a grid.
+class BlockTransfer:
+    """Transfer of named arrays between two divisions of a grid.
 
-    sources  what each rank holds, by rank
-    targets  (rank, box) of what is to be put together, and where
-    leading  whether the boxes lie in the first axes, not in the last ones
+    sources  box of each rank, by rank
+    targets  (rank, box) of each array to assemble
+    leading  whether the boxes are along the first axes instead of the last
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Regrouping:
         self._targets = targets
 
     def move(self, arrays: Arrays) -> list[dict[str, NDArray[Any]]]:
-        """Return the arrays of this rank's targets, in their order; every rank calls it.
+        """Return the arrays of this rank's targets, in their order; collective.
 
         A target that is exactly the box of this rank is returned without a copy.
         """
@@ -79,7 +80,9 @@ class Regrouping:
     def _arrivals(
         self, arrays: Arrays, target: Box, result: dict[str, NDArray[Any]]
     ) -> list[tuple[int, Bytes, Box, dict[str, NDArray[Any]]]]:
-        """Return for each other rank that holds a part of a target: the rank, a buffer, the part's place."""
+        """Return, for each other rank that holds a part of a target, the rank, a buffer, and the part's box and
+        array.
+        """
         arrivals = []
         for source, box in enumerate(self._sources):
             part = box.common(target)
@@ -110,7 +113,7 @@ class Regrouping:
 
 
 def covers(boxes: Sequence[Box], whole: Box) -> bool:
-    """Say whether boxes hold each cell of the whole just once."""
+    """Return whether boxes hold each cell of the whole exactly once."""
     if any(box.common(whole) != box for box in boxes):
         return False
     count = np.zeros(whole.shape, np.int64)
@@ -120,23 +123,23 @@ def covers(boxes: Sequence[Box], whole: Box) -> bool:
 
 
 Block = Mapping[str, NDArray[np.float32]]
-"""One record of the fields, the divided dimensions of each those of a box."""
+"""One record of the fields, with the divided dimensions of a box."""
 
 NATIVE, AS_IN_FILE = "=f4", ">f4"
-"""How the numbers of a record lie in memory: as the machine has them, or as a classic netCDF file does."""
+"""Formats of the numbers of a record in memory: native, or as in a classic netCDF file."""
 
 
 class Record(dict[str, NDArray[np.float32]]):
-    """A block whose arrays lie in one contiguous piece of memory behind room for the record's time and bounds.
+    """Block whose arrays are in one contiguous piece of memory, behind space for the record's time and bounds.
 
-    bytes  that piece of memory, with the room
+    bytes  that piece of memory, with the space
     """
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], dtype: str, times: int = 1) -> None:
-        """``times`` is how many numbers say when the record is."""
+        """``times`` is the count of numbers for the time of a record."""
         self._room = 8 * times
         ends = list(accumulate((4 * prod(shape) for shape in shapes.values()), initial=self._room))
-        # filled, as the system gives pages when they are touched, which is slow; all bits set are no number
+        # filled, as the first access to new pages is slow; all bits set are NaN
         self.bytes = np.full(ends[-1], 0xFF, np.uint8)
         super().__init__(
             (name, self.bytes[begin:end].view(dtype).reshape(shape))
@@ -144,7 +147,7 @@ class Record(dict[str, NDArray[np.float32]]):
         )
 
     def timed(self, clock: NDArray[np.float64]) -> NDArray[np.uint8]:
-        """Return the bytes behind the numbers that say when the record is, as a classic netCDF file has them."""
+        """Return the bytes of the record including its time, as in a classic netCDF file."""
         self.bytes[: self._room].view(">f8")[...] = clock
         return self.bytes
 
@@ -156,11 +159,11 @@ class Record(dict[str, NDArray[np.float32]]):
 RECORD: Final = ".npz"
 _UNDIVIDED: Final = "whole"
 SHARED_FILE: Final = "records.nc"
-"""All records in one file, where a strategy writes in place."""
+"""All records in one file, for strategies that write in place."""
 SHARDED: Final = "records.zarr"
 """All records in one store."""
 CHOICE_FILE: Final = "strategy"
-"""The file with the choice of the strategy "auto", beside the records."""
+"""File with the choice of the strategy "auto", next to the records."""
 
 IN_PLACE: Final = "gather without compression, mpiio or pnetcdf"
 BY_ROOT, PRIVATE, TOGETHER, SHARDS = "gather with compression", "files", "netcdf4", "zarr"
@@ -169,11 +172,11 @@ BY_ROOT, PRIVATE, TOGETHER, SHARDS = "gather with compression", "files", "netcdf
 
 @dataclass(frozen=True)
 class OutputTarget:
-    """The paths of an output, and the boxes of the ranks.
+    """Paths of an output, and the boxes of the ranks.
 
-    result   path of the result without its ending
-    records  folder of what there is while the run is unfinished
-    boxes    the cells that each rank holds, by rank
+    result   path of the result without its suffix
+    records  folder of the records while the run is unfinished
+    boxes    cells of each rank, by rank
     """
 
     result: Path
@@ -185,24 +188,24 @@ class OutputTarget:
 
     @property
     def box(self) -> Box:
-        """The cells of this rank."""
+        """Cells of this rank."""
         return self.boxes[self.channel.rank]
 
 
 def record_path(folder: Path, index: int, box: Box | None = None) -> Path:
-    """Return the path of a record, or of the part of it that lies in a box."""
+    """Return the path of a record, or of its part in a box."""
     part = "" if box is None else f".{'-'.join(map(str, box.numbers)) or _UNDIVIDED}"
     return folder / f"{index:06d}{part}{RECORD}"
 
 
 def save_record(path: Path, block: Block, seconds: float) -> None:
-    """Write a record, or a part of one, whole or not at all."""
+    """Write a record, or a part of one, complete or not at all."""
     with write_whole(path) as part:
         save_arrays(part, block, {"seconds": seconds})
 
 
 def find_records(folder: Path) -> dict[int, list[tuple[Path, Box | None]]]:
-    """Return the parts of each record, in the order of time; the box of a part that is all of it is None."""
+    """Return the parts of each record, in time order; the box of a part that is the whole record is None."""
     found: dict[int, list[tuple[Path, Box | None]]] = {}
     for path in sorted(folder.glob(f"[!.]*{RECORD}")):
         number, _, place = path.name.removesuffix(RECORD).partition(".")
@@ -212,7 +215,7 @@ def find_records(folder: Path) -> dict[int, list[tuple[Path, Box | None]]]:
 
 
 def count_records(folder: Path) -> int:
-    """Return how many records there are so far, whatever the strategy."""
+    """Return the number of records so far, for any strategy."""
     shared = folder / SHARED_FILE
     if shared.exists():
         with shared.open("rb") as file:
@@ -221,9 +224,9 @@ def count_records(folder: Path) -> int:
 
 
 def prepare_records(folder: Path, kind: str, last: int) -> None:
-    """Prepare the folder for a run that continues after a record, or that begins and removes earlier records.
+    """Prepare the folder for a run that continues after a record, or that starts and removes earlier records.
 
-    Raises OutputError for records of a strategy that writes others; they stay as they are.
+    Raises OutputError for records of an incompatible strategy; they are not changed.
     """
     found = kind_of(folder)
     if last < 0:
@@ -231,7 +234,7 @@ def prepare_records(folder: Path, kind: str, last: int) -> None:
             for path in folder.iterdir():
                 if path.is_dir():
                     shutil.rmtree(path)
-                elif path.name != CHOICE_FILE:  # a result that was made of a file, as its second name, stays whole
+                elif path.name != CHOICE_FILE:  # a result linked to a file, as its second name, stays intact
                     path.unlink()
     elif found not in (None, kind):
         raise OutputError(
@@ -241,7 +244,7 @@ def prepare_records(folder: Path, kind: str, last: int) -> None:
 
 
 def kind_of(folder: Path) -> str | None:
-    """Return what kind of strategy wrote the records in a folder; None where there are none."""
+    """Return the kind of strategy that wrote the records in a folder; None without records."""
     if (folder / SHARED_FILE).exists():
         return IN_PLACE
     if (folder / SHARDED).exists():
@@ -255,8 +258,8 @@ def kind_of(folder: Path) -> str | None:
 
 
 def missing_record(folder: Path, index: int) -> OutputError:
-    """Return the error of a record that is missing."""
-    return OutputError(f"{folder} lacks the record {index:06d} of this run; run anew without --resume")
+    """Return the error for a missing record."""
+    return OutputError(f"{folder} lacks the record {index:06d} of this run; restart the run without --resume")
 
 
 def check_sequence(folder: Path, indices: Any, last: int | None = None) -> None:
@@ -269,7 +272,7 @@ def check_sequence(folder: Path, indices: Any, last: int | None = None) -> None:
 
 
 def remove_after(folder: Path, last: int) -> None:
-    """Remove the records after the one from which a run continues; raises OutputError if one up to it is missing."""
+    """Remove the records after the one from which a run continues; raise OutputError if an earlier one is missing."""
     found = find_records(folder)
     for index in [index for index in found if index > last]:
         for path, _ in found.pop(index):
@@ -278,7 +281,7 @@ def remove_after(folder: Path, last: int) -> None:
 
 
 def link(path: Path, name: Path) -> None:
-    """Give a file another name; a copy, where the file system knows no second names."""
+    """Give a file a second name; a copy, if the file system does not support hard links."""
     try:
         os.link(path, name)
     except OSError:

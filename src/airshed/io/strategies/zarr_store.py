@@ -1,9 +1,9 @@
 """The strategy "zarr": a sharded Zarr store; each rank writes shards, one for each field, record and box of cells.
 
-Zarr cuts an array evenly, and ranks do not always share a grid evenly: the shards then are as large as the largest
-tile, each belongs to the rank that holds most of it, and the rest of it is sent there. Shards are files of their own,
-so that no two ranks write to the same one; a small file for each record says, once all shards are on the disk, that
-the record is whole. A run that was killed leaves whole records, and a resumed one overwrites what lies behind them.
+Zarr divides an array evenly, and ranks do not always share a grid evenly. The shards are then as large as the largest
+tile; each belongs to the rank that holds most of it, which receives the rest. Shards are separate files, so that no two
+ranks write to the same one. A small file for each record marks it as complete once all its shards are on the disk. A
+killed run leaves complete records, and a resumed one overwrites later data.
 """
 
 import json
@@ -29,8 +29,8 @@ from airshed.io.strategies.store import (
     SHARDED,
     SHARDS,
     Block,
+    BlockTransfer,
     OutputTarget,
-    Regrouping,
     check_sequence,
     find_records,
     link,
@@ -40,12 +40,15 @@ from airshed.io.strategies.store import (
 )
 
 _METADATA: Final = "zarr.json"
-_CONFIG: Final = {"write_empty_chunks": True}  # a chunk of zeros may hold negative ones; its file is synced, and missed
+# a chunk of zeros may hold negative zeros; its file is synced, and would be missed
+_CONFIG: Final = {"write_empty_chunks": True}
 _SYNCING: Final = 4
 _CHUNK_BYTES: Final = 128 * 1024
-"""Of a chunk: each costs the writer's thread some 0.2 ms, beside which the computation waits for Python's lock."""
+"""Bytes of a chunk: each costs the writer's thread some 0.2 ms, during which the computation waits for Python's
+lock.
+"""
 _ENDLESS: Final = 2**31 - 1
-"""Length of the arrays in time while the run goes; the true one is set at the end."""
+"""Length of the arrays in time during the run; the true length is set at the end."""
 
 
 class Shards(Store):
@@ -81,7 +84,7 @@ class Shards(Store):
                 for name, values in shard.items():
                     self._array(name)[(index, ..., *box.slices)] = values
                     written.append(self._shard(name, index, box))
-            with ThreadPoolExecutor(_SYNCING) as threads:  # a file system takes several to the disk in one go
+            with ThreadPoolExecutor(_SYNCING) as threads:  # a file system can sync several files together
                 list(threads.map(sync, written))
         with self._channel.together():
             if self._channel.is_root:
@@ -96,26 +99,26 @@ class Shards(Store):
         return seconds, {name: self._array(name)[(index, ..., *box.slices)] for name in names}
 
     def _make(self, path: Path, *, complete: bool) -> None:
-        """Set the length of the store and give it its name."""
+        """Set the length of the store and give it its final name."""
         records = find_records(self._place.records)
         check_sequence(self._place.records, records)
         times = [load_metadata(found)["seconds"] for [(found, _)] in records.values()]
         made = path.with_name(f".{path.name}.part")
         shutil.rmtree(made, ignore_errors=True)
-        # shards stay in the folder of records too, as the run may go on, or be killed before it is marked as over
+        # shards stay in the folder of records too, as the run may continue, or be killed before it is marked as ended
         shutil.copytree(self._path, made, copy_function=_linked if complete else shutil.copy2)
         layout = self._place.layout
         _end(made, layout.describe(complete=complete), layout.clock(times))
         try:
             check_shards(made)
         except FileNotFoundError as error:
-            raise OutputError(f"{self._path} is damaged ({error}); run anew without --resume") from error
+            raise OutputError(f"{self._path} is damaged ({error}); restart the run without --resume") from error
         shutil.rmtree(path, ignore_errors=True)
         os.replace(made, path)
         sync(path.parent)
 
     def _describe_again(self) -> None:
-        """Write the metadata once more, but for the cut into shards: they have no checksums."""
+        """Rewrite the metadata except those of shards, which have no checksums."""
         self._set_cut(self._stored_cut())
         made = self._place.records / f".{SHARDED}.part"
         shutil.rmtree(made, ignore_errors=True)
@@ -135,7 +138,7 @@ class Shards(Store):
                 _add(group, variable, description.shape(variable), self._cut, self._place.compression)
 
     def _stored_cut(self) -> tuple[int, ...]:
-        """Return the shape of a shard; a run on another number of ranks keeps that of the store."""
+        """Return the shape of a shard; a run on another number of ranks retains that of the store."""
         path = self._path / self._place.layout.fields[0].name / _METADATA
         try:
             stored = _read(path)["chunk_grid"]["configuration"]["chunk_shape"]
@@ -143,18 +146,18 @@ class Shards(Store):
             if min(cut, default=1) < 1:
                 raise ValueError(f"a shard has {' x '.join(map(str, cut))} cells")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise OutputError(f"{path} is damaged ({error}); run anew without --resume") from error
+            raise OutputError(f"{path} is damaged ({error}); restart the run without --resume") from error
         return cut
 
     def _set_cut(self, cut: tuple[int, ...]) -> None:
-        """Cut the whole into shards of so many cells, each for the rank that holds most of it."""
+        """Divide the whole into shards of so many cells, each for the rank that holds most of it."""
         self._cut, sizes = cut, self._place.layout.whole.shape
         ends = [[(n, min(n + step, size)) for n in range(0, size, step)] for size, step in zip(sizes, cut, strict=True)]
         shards = [Box(each) for each in product(*ends)]
         targets = [(_owner(shard, self._place.boxes), shard) for shard in shards]
         self._targets = targets
         self._mine = [shard for rank, shard in targets if rank == self._channel.rank]
-        self._regrouping = Regrouping(self._channel, self._place.boxes, targets)
+        self._regrouping = BlockTransfer(self._channel, self._place.boxes, targets)
 
     def _array(self, name: str) -> Any:
         if name not in self._arrays:
@@ -171,7 +174,7 @@ class Shards(Store):
 
 
 def _linked(source: str, target: str) -> None:
-    """Give a shard a second name; metadata are copied, since those of the result get another end."""
+    """Give a shard a second name; metadata are copied, since those of the result have a different end."""
     if Path(source).name == _METADATA:
         shutil.copyfile(source, target)
     else:
@@ -201,13 +204,13 @@ def _add(group: Any, variable: Variable, shape: tuple[int, ...], cut: tuple[int,
 
 
 def _together(levels: int, cut: tuple[int, ...]) -> int:
-    """Return how many levels make a chunk: as many as divide them evenly and are no larger than a chunk may be."""
+    """Return the number of levels in a chunk: a divisor of all levels within the size limit."""
     most = max(_CHUNK_BYTES // (4 * prod(cut)), 1)
     return max(count for count in range(1, min(levels, most) + 1) if levels % count == 0)
 
 
 def _end(path: Path, description: Description, clock: Mapping[str, NDArray[np.float64]]) -> None:
-    """Write what is known at the end: coordinates, times, attributes, and the number of records in each array."""
+    """Write the final content: coordinates, times, attributes, and the number of records in each array."""
     import zarr
 
     group = zarr.open_group(path, mode="r+")
@@ -230,13 +233,13 @@ def _end(path: Path, description: Description, clock: Mapping[str, NDArray[np.fl
 
 
 def variables_of(path: Path) -> list[str]:
-    """Return the variables of a store but the coordinates, in order; raises OSError, ValueError or KeyError."""
+    """Return the variables of a store except the coordinates, in order; raise OSError, ValueError or KeyError."""
     arrays = _read(path / _METADATA)["consolidated_metadata"]["metadata"]
     return [name for name, array in arrays.items() if array["dimension_names"] != [name]]
 
 
 def check_shards(path: Path) -> None:
-    """Raise FileNotFoundError for a shard that is not there: who reads the store would take it for values not given."""
+    """Raise FileNotFoundError for a missing shard: a reader of the store would treat it as missing values."""
     for name, array in _read(path / _METADATA)["consolidated_metadata"]["metadata"].items():
         shard = array["chunk_grid"]["configuration"]["chunk_shape"]
         counts = [range(-(-size // length)) for size, length in zip(array["shape"], shard, strict=True)]
@@ -261,7 +264,7 @@ def _set(group: Any, variable: Variable, values: NDArray[np.float64]) -> None:
 
 
 def _remove_behind(shards: Path, count: int) -> None:
-    """Remove what a killed run wrote of records that did not become whole."""
+    """Remove data of a killed run beyond its complete records."""
     for path in shards.iterdir() if shards.is_dir() else ():
         if int(path.name) >= count:
             shutil.rmtree(path)

@@ -100,7 +100,7 @@ def test_power_plants_emit_aloft_and_traffic_at_the_ground():
         ("hour_profiles.csv", "F,Road", "Z,Road", "has no profile for F_RoadTransport"),
         ("month_profiles.csv", "Jan,Feb", "Jan,Fev", "lacks the column Feb"),
         ("weekday_profiles.csv", "K,Agricultural_Livestock,1,1,1,1,1,1,1", "K,x,0,0,0,0,0,0,0", "all values are 0"),
-        ("weekday_profiles.csv", "B,Industry", "A,Industry", "A comes a second time"),
+        ("weekday_profiles.csv", "B,Industry", "A,Industry", "A occurs twice"),
     ],
 )
 def test_faulty_time_profiles_are_refused(tmp_path, file, old, new, message):

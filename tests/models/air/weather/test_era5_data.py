@@ -94,7 +94,7 @@ def test_what_no_process_asks_for_is_not_read(files: list[Path]) -> None:
     assert met.provenance["clwc"] == "in the files, not used"
     asked = Era5Meteorology(open_era5(files), GRID, START, length=LENGTH, extra=of_use("optional"))
     assert set(asked.at(0.0).names) == {*always(), "cloud_water"}
-    assert asked.provenance["cloud_water"] == "read: clwc from clwc.nc (no unit told, taken as kg kg-1)"
+    assert asked.provenance["cloud_water"] == "read: clwc from clwc.nc (no unit given, assumed kg kg-1)"
     assert asked.provenance["updraught_mass_flux"] == "none given"
 
 
