@@ -1,4 +1,4 @@
-"""A small grid, its fields, and a run that writes records and restarts."""
+"""Small grid, its fields, and a run that writes records and restarts."""
 
 from types import SimpleNamespace
 
@@ -25,7 +25,7 @@ def registry():
 
 @pytest.fixture
 def values(grid):
-    """Return the fields of one output time as a function of the seconds."""
+    """Return the fields of an output time as a function of the seconds."""
 
     def at(seconds):
         rng = np.random.default_rng(int(seconds))
@@ -59,7 +59,7 @@ def start_run(grid, registry):
 
 @pytest.fixture
 def write_run(start_run, values):
-    """Return a function that writes a whole run of some hours and returns its folder."""
+    """Return a function that makes a run of some hours and returns its folder."""
 
     def write(path, hours=3, **options):
         run = start_run(path, **options)

@@ -1,4 +1,4 @@
-"""A small ERA5 file as the archive writes it, to be spoilt."""
+"""Small ERA5 file as the archive writes it, to be damaged."""
 
 from collections.abc import Callable
 from functools import cache
@@ -43,7 +43,7 @@ def _content(kind: str) -> bytes:
 
 
 def changed(path: Path, change: Callable[[netCDF4.Dataset], None]) -> Path:
-    """Write the file, and change it as netCDF4 can."""
+    """Write the file, and change it by netCDF4."""
     with netCDF4.Dataset(era5_file(path), "a") as file:
         file.set_auto_maskandscale(False)
         change(file)

@@ -1,6 +1,6 @@
-"""A run of a toy model, as its own process, so that a test can kill it.
+"""Run of a toy model in a separate process, which a test can kill.
 
-The state is a chaotic map, so that a resumed run ends with other values unless every bit of its state came back.
+The state is a chaotic map, so that a resumed run ends with other values unless every bit of the state is restored.
 """
 
 import argparse
@@ -22,7 +22,7 @@ STEPS_PER_HOUR = 4
 
 
 def die_at_call(number):
-    """Kill this process at the given call of those that bring files to the disk: before or after each of them."""
+    """Kill this process at the given sync call: before or after it."""
     calls = iter(range(1, 10**9))
 
     def dying(function):

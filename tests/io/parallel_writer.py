@@ -1,4 +1,4 @@
-"""Writes a file by several ranks: `python parallel_writer.py STRATEGY FILE`, under an mpiexec."""
+"""Write a file by several ranks: `python parallel_writer.py STRATEGY FILE`, under an mpiexec."""
 
 import sys
 from pathlib import Path
@@ -33,11 +33,11 @@ def main(name: str, path: Path) -> None:
             file = FILES[name](path, ranks.handle, append=True)
         for kind in KINDS:
             mine = field(kind, record)[ranks.rank :: ranks.size]
-            for row in range(-(-ROWS // ranks.size)):  # as many writes by every rank, some of nothing
+            for row in range(-(-ROWS // ranks.size)):  # the same number of writes by every rank, some of them empty
                 block = mine[row : row + 1].copy()
                 start = [record, min(ranks.rank + row * ranks.size, ROWS - 1), 0]
                 file.write(kind, start, [1 if len(block) else 0, len(block), COLUMNS if len(block) else 0], block)
-                block[:] = 0  # what is written must not be this
+                block[:] = 0  # the written data must not be this
         file.commit()
     refused = False
     try:

@@ -1,7 +1,7 @@
-"""Runs of a toy model: one on the ranks of an mpiexec, or one after the other; on one rank in the process of a test.
+"""Runs of a toy model: one on the ranks of an mpiexec, or several in succession; on one rank in the process of a test.
 
-The state is a chaotic map in each cell, so that a resumed run ends with other values unless every bit of its state
-came back to the rank that now holds the cell.
+The state is a chaotic map in each cell. A resumed run therefore ends with other values unless every bit of its state
+is restored on the rank that now holds the cell.
 """
 
 import argparse
@@ -56,7 +56,8 @@ def main(arguments, ranks):
                 place = options.folder / strategy.replace(":", "-") if "," in options.strategy else options.folder
                 simulate(options, strategy, place, ranks)
     except AirshedError as error:
-        os.write(2, f"rank {ranks.rank}: {type(error).__name__}: {error}\n".encode())  # whole, as all ranks do so
+        # in one write, as all ranks report
+        os.write(2, f"rank {ranks.rank}: {type(error).__name__}: {error}\n".encode())
         sys.exit(2)
 
 
@@ -83,11 +84,11 @@ def simulate(options, strategy, folder, ranks):
             start=np.datetime64("2022-08-31"), attributes={"title": "Chaos"},
             resume_from=None if restart is None else restart.seconds, box=tile.window.box,
         )  # fmt: skip
-        other, pending = np.empty_like(state), PendingCopies()  # two time levels take turns, as in the model
+        other, pending = np.empty_like(state), PendingCopies()  # two alternating time levels, as in the model
         for step in range(first, options.hours * STEPS_PER_HOUR + 1):
             seconds = 3600.0 * step / STEPS_PER_HOUR
-            if writer.is_due(seconds) and not (restart is not None and step == first):  # that record is there
-                pressure = step * (state[0, 0] + state[1, 1])  # nothing but zeros at first
+            if writer.is_due(seconds) and not (restart is not None and step == first):  # this record exists
+                pressure = step * (state[0, 0] + state[1, 1])  # only zeros at first
                 fields = {"O3": state[0], "NO2": state[1], "surface_pressure": pressure}
                 if options.statistic == "point":
                     pending.add(step + 1, partial(writer.ensure, writer.write(seconds, fields, lasting=True)))
@@ -113,7 +114,7 @@ def simulate(options, strategy, folder, ranks):
 
 @contextmanager
 def files_of_any_size():
-    """Take back the limit of the size of files that a run may set."""
+    """Remove the limit of file sizes that a run may set."""
     before, heard = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
     try:
         yield
@@ -139,7 +140,7 @@ def copying_slowly():
 
 
 def packed(state):
-    """Return [lat][block][species][level][W] of (species, level, lat, lon), filled up with zeros."""
+    """Return [lat][block][species][level][W] of (species, level, lat, lon), padded with zeros."""
     species, levels, rows, columns = state.shape
     blocks = -(-columns // WIDTH)
     full = np.zeros((species, levels, rows, blocks * WIDTH))
@@ -153,12 +154,12 @@ def unpacked(array, shape):
 
 
 def serve(folder):
-    """Make one run after the other, each on the first ranks of all, until the test that asks for them hangs up.
+    """Make one run after the other, each on the first ranks, until the requesting test closes the connection.
 
-    At FOLDER/socket it asks for a number of ranks and gives the arguments of :func:`main`; the answer is the exit code.
-    Errors are in FOLDER/told by then, which mpiexec would hand on later. Ranks that have no part in a run sleep.
+    The socket FOLDER/socket receives a number of ranks and the arguments of :func:`main`; the answer is the exit code.
+    Errors are then in FOLDER/errors; mpiexec would forward them later. Ranks without a part in a run sleep.
     """
-    os.dup2(os.open(folder / "told", os.O_WRONLY | os.O_APPEND), 2)
+    os.dup2(os.open(folder / "errors", os.O_WRONLY | os.O_APPEND), 2)
     everybody = world()
     first = cache(lambda count: MpiRanks(everybody.handle.Create_group(everybody.handle.group.Incl(range(count)))))
     with Client(str(folder / "socket")) as test, suppress(EOFError):

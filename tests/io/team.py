@@ -1,4 +1,4 @@
-"""Ranks that make runs of the toy model one after the other: to start them takes most of the time of a run."""
+"""Ranks that make several runs of the toy model in succession, as their start takes most of the time of a run."""
 
 import socket
 import subprocess
@@ -12,14 +12,14 @@ MPIEXEC = Path(sys.executable).with_name("mpiexec")
 SCRIPT = Path(__file__).with_name("ranks_run.py")
 SIZE = 4
 LONGEST = 120.0
-"""A run that takes longer [s] has ranks that wait for each other."""
+"""A run that takes longer [s] counts as a deadlock."""
 
 
 class Team:
-    """Ranks that wait for what they are asked for, each at an end of its own."""
+    """Ranks that wait for requests, each at one end of a connection."""
 
     def __init__(self, folder):
-        self._told = folder / "told"
+        self._told = folder / "errors"
         line = [MPIEXEC, "-n", str(SIZE), python(), "-m", "mpi4py", SCRIPT, "--serve", folder]
         with socket.socket(socket.AF_UNIX) as door, self._told.open("a") as told:
             door.bind(str(folder / "socket"))
@@ -30,7 +30,7 @@ class Team:
         self._ends = [end for _, end in sorted(((end.recv(), end) for end in ends), key=lambda each: each[0])]
 
     def run(self, count, folder, *options):
-        """Run the toy model on the first so many ranks."""
+        """Run the toy model on the given number of ranks."""
         before, ends = self._told.stat().st_size, self._ends[:count]
         for end in ends:
             end.send((count, [str(folder), *options]))
@@ -40,7 +40,7 @@ class Team:
         return subprocess.CompletedProcess(options, max(codes), stderr=told)
 
     def disband(self):
-        """Let the ranks end, as they must."""
+        """End the ranks."""
         for end in self._ends:
             end.close()
         try:

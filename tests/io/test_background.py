@@ -1,4 +1,4 @@
-"""The one writing thread: in order, bounded, and its errors reach the caller."""
+"""Writer thread: in order, bounded, with its errors raised in the caller."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""An error that is told to other ranks stays what it is."""
+"""Errors sent to other ranks retain their class where possible."""
 
 import errno
 import pickle
@@ -10,14 +10,14 @@ from airshed.io.channel import sendable
 
 
 class PickyError(NumericalError):
-    """An error that is made of more than its message."""
+    """Error that cannot be constructed from its message alone."""
 
     def __init__(self, cell, *, rate):
         super().__init__(f"cell {cell} fails at {rate}")
 
 
 class SecretiveError(DataError):
-    """An error that does not travel: what it holds cannot be pickled."""
+    """Error that cannot be pickled."""
 
     def __init__(self, message):
         super().__init__(message)
@@ -33,7 +33,7 @@ class SecretiveError(DataError):
         (OSError(errno.ENOENT, "No such file", "u.nc"), FileNotFoundError),
         (KeyError("u"), KeyError),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), UnicodeDecodeError),
-        (PickyError(3, rate=0.5), NumericalError),  # the nearest that its message alone makes
+        (PickyError(3, rate=0.5), NumericalError),  # the nearest class that can be constructed from a message
         (SecretiveError("u.nc is cut"), DataError),
     ],
 )

@@ -1,4 +1,4 @@
-"""Headers of CDF-2 and CDF-5 files say to the netCDF library what was meant."""
+"""Headers of CDF-2 and CDF-5 files agree with the netCDF library."""
 
 import io
 import shutil
@@ -63,7 +63,7 @@ def test_the_size_that_a_file_needs_is_that_of_the_library(tmp_path, records, na
             file[name][:records] = np.ones((records, 3))
     size = path.stat().st_size
     with path.open("rb") as file:
-        assert size - 4 < required_bytes(file) <= size  # the library may fill up the last value
+        assert size - 4 < required_bytes(file) <= size  # the library may pad the last value
 
 
 def test_a_header_that_is_cut_or_of_another_format_is_told(tmp_path):
@@ -74,7 +74,7 @@ def test_a_header_that_is_cut_or_of_another_format_is_told(tmp_path):
     assert required_bytes(io.BytesIO(whole)) <= len(whole)
     assert required_bytes(io.BytesIO(b"CDF\x03" + whole[4:])) is None
     for length in range(4, 100):
-        with pytest.raises(ValueError, match="cut"):
+        with pytest.raises(ValueError, match="truncated"):
             required_bytes(io.BytesIO(whole[:length]))
 
 

@@ -1,4 +1,4 @@
-"""What a model hands over is copied before it changes, by the thread that writes or else by the model's own."""
+"""Fields of a model are copied before they change, by the writer thread or else by the model's thread."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ RECORDS = 12
 
 
 class Slow:
-    """A view that takes its time, level by level, so that whoever changes the field meanwhile tears it."""
+    """View with slow copies, level by level, so that a simultaneous change is visible."""
 
     def __init__(self, field, pause=2e-3):
         self.field, self.pause, self.shape = field, pause, field.shape
@@ -26,7 +26,7 @@ class Slow:
 
 
 def run_levels(run, *, ensures=True, lasting=1):
-    """Let two time levels take turns, each written as soon as it may be; return what the records hold."""
+    """Write two alternating time levels, each as early as possible; return the content of the records."""
     newest, other = (np.zeros((3, 4, 2)) for _ in range(2))
     pending = []
     with run.folder:
@@ -55,7 +55,7 @@ def test_no_record_is_torn_by_a_model_that_goes_on_as_soon_as_it_may(tmp_path, s
 
 @pytest.mark.parametrize("wrong", [{"ensures": False}, {"lasting": 2}])
 def test_a_model_that_does_not_wait_or_waits_a_step_too_late_tears_records(tmp_path, start_run, wrong):
-    """The negative control of the test above."""
+    """Negative control of the test above."""
     assert not np.array_equal(run_levels(start_run(tmp_path / "run", fields=["O3"]), **wrong), expected())
 
 
@@ -137,7 +137,7 @@ def test_a_view_of_another_shape_is_refused_at_once(tmp_path, start_run):
 
 
 def test_a_record_is_copied_in_the_form_in_which_the_file_has_it(tmp_path, start_run, values):
-    """The thread that writes need not pass over it a second time."""
+    """The writer thread needs no second pass."""
     run = start_run(tmp_path / "run")
     with run.folder:
         record = run.writer._new()

@@ -1,4 +1,4 @@
-"""Records that were damaged while a run was not going: whoever takes it up again is told, and goes on with none."""
+"""Records damaged between a run and its continuation are reported, and the run does not continue."""
 
 import re
 from argparse import Namespace
@@ -28,7 +28,7 @@ def run(folder, strategy, *, hours=8, resume=False):
 
 @pytest.fixture(params=STRATEGIES)
 def unfinished(request, tmp_path):
-    """A run that was stopped at 5 of 8 hours, and its strategy; its newest restart is of 5 hours."""
+    """Return a run that was stopped at 5 of 8 hours, and its strategy; its newest restart is of 5 hours."""
     run(tmp_path, request.param, hours=5)
     return tmp_path, request.param
 
@@ -57,7 +57,7 @@ def test_a_flipped_bit_of_a_record_is_refused(unfinished):
 
 
 def test_an_untouched_run_goes_on_to_the_same_bits(unfinished, tmp_path_factory):
-    """The negative control."""
+    """Negative control."""
     folder, strategy = unfinished
     run(folder, strategy, resume=True)
     run(tmp_path_factory.mktemp("whole") / "run", strategy)
@@ -84,7 +84,7 @@ def test_a_line_of_a_record_that_was_being_written_does_not_count(gathered):
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines) + lines[0][: len(lines[0]) // 2])
     run(folder, "gather", resume=True)
-    assert not journal.exists()  # the run is over
+    assert not journal.exists()  # the run has ended
 
 
 def test_a_shard_that_is_gone_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""Damaged restarts: cut or flipped anywhere, they read as they were written or are passed over for the one before."""
+"""Damaged restarts, truncated or with flipped bits, are read unchanged or skipped in favour of the previous one."""
 
 import shutil
 
@@ -33,7 +33,7 @@ def store(tmp_path, request):
 
 
 def files_of(store):
-    """Return the files of the newest restart, but the one that says no more than that a Zarr group is one."""
+    """Return the files of the newest restart, except the marker of a Zarr group."""
     newest = next(store._folder.glob("200.0.*"))
     if newest.is_file():
         return [newest]
@@ -41,7 +41,7 @@ def files_of(store):
 
 
 def taken(store):
-    """Return the time of the restart that is taken; every bit of it must be what was written."""
+    """Return the time of the restart that is used; every bit of it must be as written."""
     restart = store.latest()
     assert restart.metadata == {"step": int(restart.seconds), "seconds": restart.seconds}
     assert len(restart.skipped) == (restart.seconds == 100.0)
@@ -79,7 +79,7 @@ def test_a_byte_that_is_another_anywhere(store):
             noticed += taken(store) == 100.0
         path.write_bytes(content)
     assert taken(store) == 200.0
-    assert noticed > 25  # the rest are bytes that mean nothing, such as the dates in an archive
+    assert noticed > 25  # the rest are bytes without meaning, such as the dates in an archive
 
 
 @pytest.mark.parametrize("store", ["files", "mpiio", "zarr"], indirect=True)

@@ -21,7 +21,7 @@ def values(name: str, *shape: int) -> np.ndarray:
 
 
 def model_levels(*names: str) -> xr.Dataset:
-    """Old converter: time, level, latitude (falling), longitude; surface fields beside."""
+    """Old converter: time, level, latitude (descending), longitude; with surface fields."""
     fields = {}
     for name in names or ("u", "v", "q", "t", "sp"):
         dims, shape = ("time", "level", "latitude", "longitude"), (3, 3, 3, 4)

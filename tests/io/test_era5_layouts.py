@@ -26,7 +26,7 @@ def read(folder: Path, data: xr.Dataset) -> xr.Dataset:
 
 
 def test_of_numbered_variables_those_on_most_pressure_levels_count(tmp_path: Path) -> None:
-    """CDO numbers the variables of a GRIB file that lie on different kinds of levels."""
+    """CDO numbers the variables of a GRIB file that are on different kinds of levels."""
     surface = {"sp": (("time", "lat", "lon"), np.full((3, 3, 4), 1e5), {"units": "Pa"})}
     coords = {
         "time": TIMES, "lev": [0.0], "lev_2": [0.0, 2.0], "plev_2": ("plev_2", PRESSURES, {"units": "Pa"}),
@@ -88,7 +88,7 @@ def test_steps_without_moments_are_refused(tmp_path: Path) -> None:
 
 
 def test_files_of_one_instant_each_without_a_dimension_for_it(tmp_path: Path) -> None:
-    """The first of them alone was read, without a word."""
+    """Formerly only the first one was read, without a message."""
     paths = []
     for index, time in enumerate(TIMES):
         one = (

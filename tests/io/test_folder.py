@@ -1,4 +1,4 @@
-"""Run folders: who may write, what a new run does with an old one, what can be resumed."""
+"""Run folders: permission to write, replacement of an earlier run, and resumption."""
 
 import json
 import time
@@ -27,7 +27,7 @@ def test_states_of_a_run(tmp_path, start_run, values):
 
 
 def test_the_summary_comes_behind_all_that_is_on_its_way(tmp_path):
-    """The thread that writes and the caller speak to other ranks by one channel, and never at once."""
+    """The writer thread and the caller share one channel to other ranks, and must not use it simultaneously."""
     done = []
     with RunFolder(tmp_path / "run", CASE) as folder:
         folder.submit(lambda: (time.sleep(0.1), done.append("restart")), 0, asynchronous=True)

@@ -1,4 +1,4 @@
-"""A disk that is really full stops a run and leaves nothing half written."""
+"""A full disk stops a run and leaves no partial files."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Files on which the HDF5 library does not terminate, or dies: told in a line, and the caller goes on."""
+"""Files on which the HDF5 library loops or crashes: reported in one line, without effect on the caller."""
 
 import signal
 import struct
@@ -42,12 +42,12 @@ int nc_inq_varnatts(int, int, int *) { compute(0.1); return 0; }
 int nc_close(int) { return 0; }
 }
 """
-"""A library that computes 0.1 s for each of six variables; it waits where a name ends in w, and dies at c."""
+"""Library that computes 0.1 s for each of six variables; it sleeps if a name ends in w, and crashes at c."""
 
 
 @pytest.fixture
 def sound(tmp_path: Path) -> Path:
-    """Return a sound HDF5 file of a few variables."""
+    """Return an intact HDF5 file of a few variables."""
     path = tmp_path / "sound.nc"
     fields = {name: (("lat", "lon"), np.ones((3, 4)), {"units": "K"}) for name in ("t", "u", "v")}
     xr.Dataset(fields, {"lat": np.arange(3.0), "lon": np.arange(4.0)}).to_netcdf(path, engine="netcdf4")
@@ -64,7 +64,7 @@ def endless(sound: Path) -> Path:
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let half a second of processor time be the limit."""
+    """Set the limit to half a second of processor time."""
     monkeypatch.setattr(hdf5, "SECONDS", 0.5)
 
 
@@ -77,7 +77,7 @@ def _without_length(content: bytes) -> bytes:
 
 
 def test_a_file_on_which_the_library_loops_is_refused(endless: Path) -> None:
-    """In a process of its own, which would never end without the check."""
+    """The check runs in a separate process, which would not end without it."""
     code = (
         "from pathlib import Path; import airshed.io.hdf5 as hdf5, airshed.io.netcdf as netcdf; hdf5.SECONDS = 0.5\n"
         f"try: netcdf.load_netcdf(Path({str(endless)!r}))\nexcept netcdf.DataError as error: print(error)"
@@ -87,7 +87,7 @@ def test_a_file_on_which_the_library_loops_is_refused(endless: Path) -> None:
 
 
 def test_the_library_does_loop_and_the_sound_file_passes(endless: Path, sound: Path) -> None:
-    """Of several files the one at fault is named; after it the others still open."""
+    """The damaged one of several files is named; the others can be opened afterwards."""
     with pytest.raises(DataError, match=r"endless\.nc: the HDF5 library does not terminate"):
         hdf5._let_read([sound, endless, sound], hdf5._library(), 0.5)
     hdf5._let_read([sound, sound], hdf5._library(), 0.5)
@@ -102,7 +102,7 @@ def test_a_damaged_result_says_to_make_it_again(endless: Path) -> None:
 
 @pytest.mark.usefixtures("soon")
 def test_threads_are_told_one_by_one(endless: Path, sound: Path) -> None:
-    """No thread keeps the lock of the library from the others."""
+    """Threads release the lock of the library between calls."""
     told: list[str] = []
 
     def load(path: Path) -> None:
@@ -122,7 +122,7 @@ def test_threads_are_told_one_by_one(endless: Path, sound: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
 def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
-    """Each of them looks at the file by a child of its own, and they go on together."""
+    """Each rank checks the file by its own child, and all continue together."""
     code = (
         "from pathlib import Path; import airshed.io.hdf5 as hdf5, airshed.io.netcdf as netcdf\n"
         "from airshed.parallel.communicator import world\n"
@@ -137,7 +137,7 @@ def test_all_ranks_are_told(endless: Path, sound: Path) -> None:
 
 @pytest.mark.thorough
 def test_what_is_slow_passes_and_what_dies_does_not(tmp_path: Path) -> None:
-    """Six calls of 0.1 s each, and one that waits for a second, are no fault where half a second of one call is."""
+    """Six calls of 0.1 s each, and a sleep of a second, pass a limit of half a second per call."""
     source = tmp_path / "library.cpp"
     source.write_text(OTHER_LIBRARY)
     library = str(tmp_path / "library.so")
@@ -167,7 +167,7 @@ def test_a_refused_file_is_refused_again(endless: Path) -> None:
 
 
 def test_what_is_no_hdf5_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who opens it tells what is wrong; a child is not started."""
+    """The opening reports the error; a child is not started."""
     monkeypatch.setattr(hdf5, "_let_read", lambda *_: pytest.fail("a child is started"))
     (tmp_path / "text.nc").write_text("no data")
     xr.Dataset({"t": ("x", np.ones(2))}).to_netcdf(tmp_path / "classic.nc", format="NETCDF3_64BIT")

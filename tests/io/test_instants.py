@@ -1,4 +1,4 @@
-"""Input read ahead: which instants are held, when they are read and by whom, and the lock around the library."""
+"""Input read ahead: the instants that are held, the time and rank of reading, and the lock around the library."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ from airshed.parallel.communicator import SingleRank
 
 
 class Reader:
-    """Makes the fields of an instant, and notes who asked for which; one instant cannot be read."""
+    """Reader of instants that records its requests; one instant cannot be read."""
 
     def __init__(self, bad: int | None = None) -> None:
         self.asked: list[tuple[int, bool]] = []
@@ -31,7 +31,7 @@ class Reader:
 
 
 class Second(SingleRank):
-    """The second of two ranks, whose first one says and sends what is given."""
+    """Second of two ranks, with prescribed messages of the first."""
 
     rank, size = 1, 2
 
@@ -58,7 +58,7 @@ def test_the_thread_reads_one_instant_ahead_and_few_are_held() -> None:
         assert len(instants._held) == 3
     instants.close()
     assert [index for index, _ in reader.asked] == list(range(100))  # each once
-    assert [index for index, here in reader.asked if here] == [0, 1, 2]  # what nobody could know before
+    assert [index for index, here in reader.asked if here] == [0, 1, 2]  # not predictable
 
 
 def test_backwards_the_thread_reads_the_instant_before() -> None:
@@ -70,7 +70,7 @@ def test_backwards_the_thread_reads_the_instant_before() -> None:
         assert len(instants._held) == 3
     instants.close()
     assert [index for index, _ in reader.asked] == [97, 98, 99, *reversed(range(97))]  # each once
-    assert [index for index, here in reader.asked if here] == [97, 98, 99, 96]  # before anybody knew where it goes
+    assert [index for index, here in reader.asked if here] == [97, 98, 99, 96]  # before the direction is known
 
 
 def test_what_is_not_held_is_read_at_once_and_once() -> None:
@@ -116,7 +116,7 @@ def most_at_once(library: Callable[[], AbstractContextManager[None]]) -> int:
             with library(), library():
                 inside += 1
                 most = max(most, inside)
-                time.sleep(1e-4)  # lets another thread have its turn
+                time.sleep(1e-4)  # lets another thread run
                 inside -= 1
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -132,7 +132,7 @@ def test_one_thread_is_in_the_library_and_may_come_again() -> None:
     assert most_at_once(nullcontext) > 1  # the negative control
 
 
-@pytest.mark.filterwarnings("ignore:.*fork")  # of Python, and of JAX where another test has imported it
+@pytest.mark.filterwarnings("ignore:.*fork")  # of Python, and of JAX if another test has imported it
 def test_no_child_is_born_while_another_thread_is_in_the_library() -> None:
     entered, leave = threading.Event(), threading.Event()
 
@@ -147,7 +147,7 @@ def test_no_child_is_born_while_another_thread_is_in_the_library() -> None:
     threading.Timer(0.05, leave.set).start()
     child = os.fork()
     if child == 0:
-        with hdf5():  # would wait for ever for the thread that is not there
+        with hdf5():  # would wait forever for the missing thread
             os._exit(0 if leave.is_set() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     thread.join()

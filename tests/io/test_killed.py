@@ -1,4 +1,4 @@
-"""A run killed at any moment leaves nothing that looks whole and is not, and ends with the same bits when resumed."""
+"""A run killed at any moment leaves no incomplete result, and has the same bits when resumed."""
 
 import random
 import signal
@@ -37,7 +37,7 @@ def run_to_the_end(folder, *options):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Return, by compression, the bytes of the undisturbed run's result, and its calls to bring files to the disk."""
+    """Return, by compression, the bytes of the uninterrupted run's result, and the number of its sync calls."""
     found = {}
     for compression in COMPRESSIONS:
         folder = tmp_path_factory.mktemp("undisturbed") / "run"
@@ -47,7 +47,7 @@ def undisturbed(tmp_path_factory):
 
 
 def assert_nothing_looks_whole_that_is_not(folder, expected):
-    """A result is there only if it is the whole one; other netCDF names are temporary, or of records so far."""
+    """Assert that a result exists only if complete; other netCDF names are temporary, or of records so far."""
     for path in folder.rglob("*.nc*"):
         if path.name == SHARED_FILE and path.stat().st_size:
             with netCDF4.Dataset(path) as records:
@@ -64,7 +64,7 @@ def assert_nothing_looks_whole_that_is_not(folder, expected):
 
 
 def points(count, calls, seed):
-    """Choose calls to die before (positive) or after (negative), among them the last ones, where the result appears."""
+    """Return calls to die before (positive) or after (negative), among them the last ones, where the result appears."""
     rng = random.Random(seed)
     return [rng.choice([-1, 1]) * rng.randrange(1, calls + 1) for _ in range(count)] + [calls - 4, 4 - calls]
 

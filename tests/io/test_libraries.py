@@ -1,4 +1,4 @@
-"""One file written by several ranks through PnetCDF and parallel netCDF-4, read back by netCDF4-python."""
+"""Files written by several ranks through PnetCDF and parallel netCDF-4, read back by netCDF4-python."""
 
 import importlib.util
 import os
@@ -40,7 +40,7 @@ def python(text: str, **environment: str) -> "subprocess.CompletedProcess[str]":
 
 
 def reason(name: str, **environment: str) -> str:
-    """Return why a library is not available in a process of this environment; nothing if it is."""
+    """Return why a library is not available in a process of this environment; "" if it is."""
     done = python(f"from airshed.io.strategies.choice import missing; print(missing({name!r}) or '')", **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -1,4 +1,4 @@
-"""netCDF files of strangers: nothing of a library is printed while they are opened."""
+"""Foreign netCDF files are opened without warnings of libraries."""
 
 import warnings
 from pathlib import Path
@@ -12,7 +12,7 @@ from airshed.io.netcdf import load_netcdf
 
 
 def test_odd_attributes_of_a_file_are_not_warned_of(tmp_path: Path) -> None:
-    """xarray warns of times beyond what it can hold, and of several fill values; without our filter this fails."""
+    """xarray warns of times beyond its range, and of several fill values; without the filter this fails."""
     path = tmp_path / "odd.nc"
     moments = xr.Variable(
         "time", np.array([0.0, 1e9]), {"units": "hours since 1900-01-01", "missing_value": [1.0, 2.0]}
@@ -32,5 +32,5 @@ def test_a_scale_of_time_that_is_no_number_is_refused_without_a_warning(tmp_path
     xr.Dataset({"T": ("time", np.ones(2))}, {"time": time}).to_netcdf(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(DataError, match="variable time has scale_factor = 'inf', no number"):
+        with pytest.raises(DataError, match="variable time has scale_factor = 'inf', not a number"):
             load_netcdf(path)

@@ -1,4 +1,4 @@
-"""The output file: its values, its CF attributes, and what is refused."""
+"""The output file: its values, its CF attributes, and refusals."""
 
 import netCDF4
 import numpy as np
@@ -39,7 +39,7 @@ def test_a_copy_is_taken_at_the_call(tmp_path, start_run, values):
 
 
 def cf_defects(path):
-    """Return what an output file lacks of the CF conventions, as far as Airshed's files go."""
+    """Return the defects of an output file by the CF conventions, as far as Airshed's files use them."""
     defects = []
     with netCDF4.Dataset(path) as file:
         if file.Conventions != "CF-1.11":
@@ -219,7 +219,7 @@ def write_records(run, values, indices, every):
 
 
 def assert_goes_on(run, values, count, every):
-    """Write one record behind so many that are there, and the result: it holds all of them."""
+    """Write one record after `count` existing ones, and the result, which contains all of them."""
     with run.folder:
         write_records(run, values, [count], every)
         run.writer.finish()
@@ -261,7 +261,7 @@ def test_a_run_that_began_with_another_strategy_goes_on_with_that_one_alone(tmp_
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_without_restart_begins_anew_with_any_strategy(tmp_path, start_run, values, way):
-    """As when it is killed between its result and its end: that result stays in `previous` as it is."""
+    """The run is killed between its result and its end: that result remains in `previous`."""
     run = start_run(tmp_path / "run")
     with run.folder:
         write_records(run, values, range(2), 3600.0)
@@ -298,7 +298,7 @@ def test_a_run_that_is_killed_between_its_result_and_its_end_goes_on(tmp_path, s
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e300])
 def test_what_no_result_can_hold_is_refused(tmp_path, start_run, values, wrong):
-    """Also a finite number beyond the largest float32, which would be written as inf."""
+    """A finite number beyond the largest float32 would be written as inf."""
     run = start_run(tmp_path / "run")
     with run.folder:
         fields = values(0)
@@ -308,7 +308,7 @@ def test_what_no_result_can_hold_is_refused(tmp_path, start_run, values, wrong):
 
 
 def test_a_run_that_began_as_cdf_5_goes_on_as_such_with_the_same_content(tmp_path, start_run, values, monkeypatch):
-    """A large field asks for that format, and earlier versions took it for all."""
+    """A large field requires that format, and earlier versions used it for all fields."""
     with monkeypatch.context() as patch:
         patch.setattr(classic, "_MOST", 0)
         run = start_run(tmp_path / "run")

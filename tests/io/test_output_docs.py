@@ -1,4 +1,4 @@
-"""``docs/reference/output.md`` says what the code does: its table is the registry, its examples run."""
+"""The page of output agrees with the code: its table is the registry, its examples run."""
 
 import re
 from pathlib import Path

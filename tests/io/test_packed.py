@@ -1,4 +1,4 @@
-"""Values read past xarray's layers are those that xarray gives, bit by bit."""
+"""Values read without xarray's layers equal those of xarray, bit by bit."""
 
 import dataclasses
 import warnings
@@ -26,7 +26,7 @@ CLASSIC = {"i1", "i2", "i4", "f4", "f8"}
 
 @some.composite
 def packings(draw: some.DrawFn) -> tuple[str, str, dict[str, Any], bool]:
-    """Return a kind of file, of number, its attributes, and whether the number's bytes lie the other way round."""
+    """Return a file format, a number type, attributes, and whether the byte order is reversed."""
     kind = draw(some.sampled_from(sorted({*CLASSIC, "u1", "u2", "u4", "i8"})))
     file_format = draw(
         some.sampled_from(["NETCDF4", *(["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET"] * (kind in CLASSIC))])
@@ -43,7 +43,7 @@ def packings(draw: some.DrawFn) -> tuple[str, str, dict[str, Any], bool]:
 
 
 def write(path: Path, file_format: str, kind: str, attributes: dict[str, Any], turned: bool = False) -> Path:
-    """Write a variable of numbers, some of which are marks, as they are."""
+    """Write a variable of numbers, some of which are marks, unchanged."""
     random = np.random.default_rng(5)
     numbers = random.integers(0, 120, SHAPE).astype(kind)
     numbers.flat[::6], numbers.flat[1::6] = 7, 100
@@ -111,7 +111,7 @@ def test_who_reads_may_change_what_it_got(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["i1", "i2", "i4"])
 def test_whole_numbers_with_a_mark_and_a_whole_scale_factor_are_read(tmp_path: Path, kind: str) -> None:
-    """Xarray makes integers of them, which have no NaN."""
+    """xarray converts them to integers, which have no NaN."""
     with netCDF4.Dataset(tmp_path / "whole.nc", "w") as file:
         file.createDimension("x", 4)
         variable = file.createVariable("a", kind, ("x",), fill_value=-99)

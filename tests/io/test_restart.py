@@ -1,4 +1,4 @@
-"""Restarts: every bit comes back, damage is seen, the last two are kept."""
+"""Restarts: every bit is restored, damage is detected, the last two are retained."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Opening results: what is whole opens, everything else is explained."""
+"""Results: complete ones are opened, all other cases are explained."""
 
 import netCDF4
 import pytest

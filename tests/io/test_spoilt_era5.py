@@ -1,4 +1,4 @@
-"""What is wrong with a file of ERA5 is told in a line with the file and the variable; other units are converted."""
+"""Faults of an ERA5 file are reported in a line with the file and the variable; other units are converted."""
 
 import random
 import sys
@@ -29,7 +29,7 @@ def test_another_unit_of_the_same_kind_is_converted(
     tmp_path: Path, name: str, unit: str, factor: float, offset: float
 ) -> None:
     plain = read_era5([era5_file(tmp_path / "plain.nc")])
-    pack = {"scale_factor": 1e-3, "add_offset": 7.0} if name == "t" else {}  # 280 degC is no temperature
+    pack = {"scale_factor": 1e-3, "add_offset": 7.0} if name == "t" else {}  # 280 degC is not a plausible temperature
     base = plain[name].values if name != "t" else 7.0 + 1e-3 / (1e-5 * 280.0) * (plain["t"].values - 280.0)
     found = read_era5([changed(tmp_path / "other.nc", attribute(name, units=unit, **pack))])
     assert found[name].values == pytest.approx(factor * base + offset, rel=1e-6)
@@ -130,7 +130,7 @@ def test_flipped_bits_never_end_in_a_traceback(tmp_path: Path, kind: str) -> Non
 
 
 def _told(path: Path) -> str:
-    """Return what is told of a file that cannot be read; empty for one that can."""
+    """Return the message about a file that cannot be read; "" if it can."""
     try:
         with open_era5([path]) as dataset:
             dataset.load()

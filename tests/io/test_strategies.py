@@ -1,4 +1,4 @@
-"""Every strategy, on any number of ranks, leaves the same content, and a run goes on from what another one left."""
+"""Every strategy, on any number of ranks, leaves the same content, and a run can continue the files of another one."""
 
 import json
 import os
@@ -34,14 +34,14 @@ OPENMPI = {
 
 
 def run(ranks, folder, *options, **more):
-    """Run the toy model on so many ranks that are started for it."""
+    """Run the toy model on ranks that are started for it."""
     line = [MPIEXEC, "-n", str(ranks), python(), SCRIPT, str(folder), *options]
     return subprocess.run(line, capture_output=True, text=True, timeout=120, env={**os.environ, **more})
 
 
 @pytest.fixture(scope="module")
 def team():
-    """Return the ranks of all runs that lose none; the names of sockets are short, and so is that of their folder."""
+    """Return the ranks of all runs that lose none; socket names are short, and so is that of their folder."""
     with TemporaryDirectory() as folder:
         together = Team(Path(folder))
         yield together
@@ -50,7 +50,7 @@ def team():
 
 @pytest.fixture(scope="module")
 def run_to_the_end(team):
-    """Return what runs the toy model; one rank needs no Python of its own."""
+    """Return a function that runs the toy model; one rank needs no separate Python."""
 
     def run(ranks, folder, *options):
         if ranks == 1:
@@ -72,7 +72,7 @@ def undisturbed(tmp_path_factory, run_to_the_end):
 
 @pytest.fixture(scope="module")
 def of_intervals(tmp_path_factory, run_to_the_end):
-    """Return the folder of such a run whose records have bounds of time."""
+    """Return the folder of such a run whose records have time bounds."""
     folder = tmp_path_factory.mktemp("of_intervals") / "run"
     run_to_the_end(1, folder, "--statistic", "mean")
     with open_run(folder) as result:
@@ -107,7 +107,7 @@ def test_all_strategies_write_the_same_bounds_of_time(tmp_path, run_to_the_end, 
 
 @pytest.mark.parametrize("careless", [False, True])
 def test_slow_copies_on_two_ranks_hold_the_state_as_it_was(tmp_path, run_to_the_end, undisturbed, careless):
-    """The control is a model that does not wait for them before it overwrites what they are made of."""
+    """The control is a model that overwrites the originals without waiting for the copies."""
     options = ["--careless"] if careless else []
     strategies = ("gather:async", "mpiio:async")
     run_to_the_end(2, tmp_path, "--slow", "--strategy", ",".join(strategies), *options)
@@ -128,7 +128,7 @@ def test_the_comparison_sees_a_single_bit(tmp_path, run_to_the_end, undisturbed)
     "name", [each if each == "mpiio" else pytest.param(each, marks=pytest.mark.thorough) for each in THERE]
 )
 def test_a_rank_is_killed_and_other_ranks_go_on(tmp_path, run_to_the_end, undisturbed, name):
-    """All ranks end with the one that is killed; what is there reads as unfinished; another number of ranks goes on."""
+    """All ranks end with the killed one; the files count as unfinished; another number of ranks continues."""
     first, then = {"gather": (2, 3), "files": (3, 2), "mpiio": (4, 2)}.get(name, (2, 1))
     killed = run(first, tmp_path / "run", "--strategy", f"{name}:async", "--kill", "18", "--victim", str(first - 1))
     assert killed.returncode != 0
@@ -255,7 +255,7 @@ def test_auto_takes_one_that_can_compress_where_that_is_asked_for(tmp_path, run_
 
 
 def run_by_openmpi(ranks, name, folder, *options):
-    """Run the toy model by OpenMPI, whose packages bring the parallel libraries."""
+    """Run the toy model by OpenMPI, whose packages provide the parallel libraries."""
     if shutil.which("mpiexec.openmpi") is None:
         pytest.skip("OpenMPI is not installed: apt install openmpi-bin")
     ask = f"from airshed.io.strategies.choice import missing; print(missing({name.partition(':')[0]!r}) or '')"
@@ -269,7 +269,7 @@ def run_by_openmpi(ranks, name, folder, *options):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["pnetcdf", "netcdf4"])
 def test_the_parallel_libraries_leave_the_same_content_after_a_kill(tmp_path, undisturbed, name):
-    """Written by three ranks, taken up by two."""
+    """Three ranks write, and two ranks resume."""
     for ranks, options in ((3, ["--kill", "18"]), (2, ["--resume"])):
         done = run_by_openmpi(ranks, f"{name}:async", tmp_path / "run", *options)
     assert done.returncode == 0, done.stderr
@@ -287,7 +287,7 @@ def test_the_parallel_libraries_write_the_same_bounds_of_time(tmp_path, of_inter
 
 @pytest.mark.thorough
 def test_a_record_that_one_rank_cannot_read_ends_all(tmp_path):
-    """Its last row is missing, which the second of two ranks holds; the first does not wait for it for ever."""
+    """The last row, which the second of two ranks holds, is missing; the first rank must not wait forever."""
     assert run_by_openmpi(2, "netcdf4", tmp_path / "run", "--hours", "3").returncode == 0
     record = tmp_path / "run" / "records" / "output" / "000001.nc"
     with xr.open_dataset(record) as whole:

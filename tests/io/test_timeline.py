@@ -1,4 +1,4 @@
-"""Timelines: forwards, backwards and in jumps there is the same, few are kept, and what follows is made beforehand."""
+"""Timelines: the same values forwards, backwards and in jumps; few are held, and the next ones are read ahead."""
 
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
@@ -15,7 +15,7 @@ TIMES = [0.0, 10.0, 15.0, 40.0, 41.0, 90.0]
 
 
 class Made:
-    """Makes numbers of instants, and notes which, by whom."""
+    """Source of numbers for instants, which records its calls by thread."""
 
     def __init__(self):
         self.calls = []
@@ -58,12 +58,12 @@ def test_either_way_each_is_made_once_and_beside_the_one_who_asks(way):
             timeline.read_ahead(seconds, pool)
     assert sorted(begin for begin, _ in made.calls) == TIMES
     own = [begin for begin, aside in made.calls if not aside]
-    # backwards the direction is known from the second call on, which is in the last span still
+    # backwards the direction is known from the second call on, which is still in the last span
     assert own == [TIMES[0] if way == 1 else TIMES[-1]]
 
 
 def test_the_wrong_way_everything_would_be_made_by_the_one_who_asks(monkeypatch):
-    """The negative control: with a timeline that knows forwards alone."""
+    """Negative control: with a timeline that moves forwards alone, the caller computes everything."""
     monkeypatch.setattr(Timeline, "travel", lambda timeline, seconds: False)
     with pytest.raises(AssertionError):
         test_either_way_each_is_made_once_and_beside_the_one_who_asks(-1)

@@ -179,7 +179,7 @@ class OutputWriter:
                 # in double precision the sum of finite float32 values is finite
                 if not np.isfinite(np.add.reduce(block[spec.name], axis=None, dtype=np.float64)):
                     raise NumericalError(
-                        f"{spec.name} is not finite at {seconds:g} s, or beyond the range of float32, 3e38 {spec.unit}; "
+                        f"{spec.name} is not finite at {seconds:g} s or exceeds 3e38 {spec.unit}; "
                         "check emissions, rate constants, the initial state and the inflow"
                     )
 
