@@ -4,7 +4,7 @@ Each entry of `BUILDS` is a function that compiles one library or a few. They ru
 a time, and their libraries stay in the kernel cache until the sources change. `tests/compiler` compiles at -O1, and
 refuses every other library except in thorough tests and in those marked ``compiles``, of which `MARKED` is the number.
 
-    python -m tests.builds      compile what is missing, and list the libraries
+        python -m tests.builds      compile missing libraries, and list all
 """
 
 import hashlib
@@ -86,7 +86,7 @@ def _libraries_of(name: str) -> set[str]:
 
 
 def _digest() -> str:
-    """Return a digest of all that the libraries follow from: sources, the catalogue, the compiler, the processor."""
+    """Return a digest of the inputs of the libraries: sources, the catalogue, the compiler, the processor."""
     from airshed.kernels.toolchain import find_toolchain
 
     found = hashlib.sha256(repr(find_toolchain()).encode())
@@ -223,7 +223,7 @@ def tracers_in_wind() -> None:
 
 @build
 def bucket() -> None:
-    """A model of points that is not of Airshed."""
+    """A model of points of another package."""
     from tempfile import TemporaryDirectory
 
     import airshed

@@ -1,6 +1,6 @@
-"""Settings of all tests: the same examples in every run, no clock, no window, a kernel cache inside the checkout.
+"""Settings of all tests: equal examples in every run, no clock, no window, a kernel cache inside the checkout.
 
-AIRSHED_SKIPPED   file for the names of the skipped tests; a reason outside of MAY_LACK fails the run
+AIRSHED_SKIPPED   file for the names of the skipped tests; a reason that is not in MAY_LACK fails the run
 AIRSHED_SECONDS   file for a new longest.txt
 AIRSHED_DEADLINE  time [s since 1970] after which no test starts
 """
@@ -22,16 +22,16 @@ from tests import builds
 from tests import golden as golden_run
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-# Tests start more ranks than there are cores, beside each other: those that wait leave their core to the others.
+# Tests start more ranks than there are cores, at the same time: waiting ranks yield their core.
 os.environ.setdefault("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
-# The threads of NumPy's matrix products ask again and again too, in every process and every rank.
+# The threads of NumPy's matrix products busy-wait too, in every process and every rank.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 builds.set_environment()
 
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each Python that is started would compile anew what was changed
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each Python process would compile changed files again
 
-# What a shell without job control puts behind itself is deaf to Ctrl-C, and so would be all that is started here.
+# A shell without job control starts background processes that ignore Ctrl-C, as would all processes started here.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("airshed", derandomize=True, deadline=None, max_examples=50)
@@ -44,7 +44,7 @@ LONGEST = {
     HERE / name: (float(seconds), int(tests))
     for seconds, tests, name in (line.split() for line in (HERE / "longest.txt").read_text().splitlines())
 }
-"""Processor seconds and number of tests of the files that take longest, about the longest first."""
+"""Processor seconds and number of tests of the longest test files, about the longest first."""
 QUICK = 0.05
 """Files whose tests take longer than this on average [s] are of the standard tier."""
 
@@ -52,9 +52,9 @@ QUICK = 0.05
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers: the tiers, see CONTRIBUTING.md, and the permission to compile."""
     config.addinivalue_line(
-        "markers", "standard: takes too long for `make quick`; also given to the files that longest.txt names as slow"
+        "markers", "standard: too long for `make quick`; also set for the files that longest.txt names as slow"
     )
-    config.addinivalue_line("markers", "thorough: part of `make test-all` alone")
+    config.addinivalue_line("markers", "thorough: part of `make test-all` only")
     config.addinivalue_line("markers", "compiles: may compile libraries that tests/builds.py does not name")
 
 
@@ -70,7 +70,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of slow files as standard, and put what takes longest first; with a deadline keep the order."""
+    """Mark the tests of slow files as standard, and put the longest files first; with a deadline keep the order."""
     for item in items:
         seconds, tests = LONGEST.get(item.path, (0.0, 1))
         if seconds > QUICK * tests:
@@ -99,14 +99,14 @@ MAY_LACK = re.compile(
     r"|PyTorch is not installed|bmi-tester is not installed|the package scores is not installed|Dask is not installed"
     r"|chromium is not installed|the pages are not built|gives files to other users"
 )
-"""How the reasons of tests begin that a machine with nothing but what the README asks for may skip."""
+"""Starts of the reasons for which tests may be skipped on a machine with the packages of the README only."""
 
-NOT_SHIPPED = re.compile(r"station files of Queensland are not there|pasture beside GRASP: it needs ")
-"""Those of tests that need data without a licence to ship: nothing that can be installed makes them run."""
+NOT_SHIPPED = re.compile(r"station files of Queensland are not there|pasture \w+ GRASP: it needs ")
+"""Starts of the reasons of tests whose data cannot be distributed: no package makes them run."""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write down what was skipped, and fail where it may not be; the processes that run tests for this one do not."""
+    """Write the names of skipped tests, and fail for other reasons; not in the worker processes of a parallel run."""
     to = os.environ.get("AIRSHED_SKIPPED")
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if not to or reporter is None or hasattr(session.config, "workerinput"):
@@ -127,24 +127,24 @@ _COUNTED_FROM = -1.0
 _SPENT = Counter[str]()
 _TESTS = Counter[str]()
 _LISTED = 1.0
-"""What takes less [s] has no place in longest.txt."""
+"""Files whose tests take less [s] are not in longest.txt."""
 
 
 def _computed() -> float:
-    """What this process and those that it waited for have computed [s]: other programs do not lengthen it much."""
-    started = sys.modules.get("tests.started")  # where tests had programs started that belong to another process
+    """Return the processor time [s] of this process and its finished children; other programs affect it little."""
+    started = sys.modules.get("tests.started")  # programs that tests start are children of another process
     return sum(os.times()[:4]) + (started.computed() if started else 0.0)
 
 
 def pytest_runtest_logstart() -> None:
-    """Count from here: what is before belongs to no test."""
+    """Start counting: earlier time belongs to no test."""
     global _COUNTED_FROM
     _COUNTED_FROM = _computed()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Give each report what was computed since the one before."""
+    """Add to each report the processor time since the one before."""
     global _COUNTED_FROM
     report, now = (yield), _computed()
     report.user_properties.append(("computed", now - _COUNTED_FROM))
@@ -153,14 +153,14 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up what the tests of each file computed."""
+    """Add up the processor time of the tests of each file."""
     _SPENT[report.location[0]] += dict(report.user_properties).get("computed", 0.0)
     _TESTS[report.location[0]] += report.when == "setup"
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Write down which files take longest."""
+    """Write the list of the longest files."""
     to = os.environ.get("AIRSHED_SECONDS")
     if to and not hasattr(config, "workerinput"):
         lines = [
@@ -179,7 +179,7 @@ def golden() -> Path:
 
 @pytest.fixture
 def sealed(tmp_path: Path) -> Iterator[Path]:
-    """Yield a folder without permission to write; for root, whom permissions do not bind, an immutable one."""
+    """Yield a folder without write permission; for root, whom permissions do not restrict, an immutable one."""
     folder = tmp_path / "sealed"
     folder.mkdir()
     folder.chmod(0o555)
@@ -202,9 +202,9 @@ _PASSED_ELSEWHERE = pytest.StashKey[bool]()
 
 @pytest.fixture
 def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """Yield a folder on a file system of its own, of the size that is the parameter.
+    """Yield a folder on a separate file system, of the size that is the parameter.
 
-    Root alone may mount one. Another user's test runs as a whole where that user is root: in a namespace of its own.
+    Only root may mount one. For another user the whole test runs as root in a new namespace.
     """
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -234,5 +234,5 @@ def _run_where_mounting_is_allowed(test: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Leave away the body of a test that ran in another process."""
+    """Skip the body of a test that ran in another process."""
     return pyfuncitem.stash.get(_PASSED_ELSEWHERE, False) or None

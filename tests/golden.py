@@ -1,7 +1,7 @@
 """The golden run: 16 x 16 columns of the small case for two hours, with output, restarts, a summary and a gradient.
 
-It is made once, with the libraries of tests/builds.py, and is stored with them until the sources change. Tests that
-only read a run take the fixture `golden`; those that change files copy the folder.
+It runs once, with the libraries of tests/builds.py, and is stored with them until the sources change. Tests that only
+read a run use the fixture `golden`; tests that change files copy the folder.
 """
 
 import os
@@ -23,16 +23,16 @@ SECTIONS: Final[dict[str, Any]] = {
     "restart": {"every": "30 min"},
 }
 RECEPTOR: Final = {"species": "O3", "lon": -27.25, "lat": 41.25, "time": "2 h"}
-"""What the gradient is of: ozone at the ground, downwind of the chimney."""
+"""Receptor of the gradient: ozone at the ground, downwind of the chimney."""
 
 
 def folder() -> Path:
-    """Return where the golden run is: ``case/`` with case.toml, ``run/``, and ``sensitivity.nc``."""
+    """Return the folder of the golden run, with ``case/`` (case.toml), ``run/``, and ``sensitivity.nc``."""
     return Path(os.environ["AIRSHED_CACHE"]) / "golden"
 
 
 def make() -> None:
-    """Run the case and its gradient, and put them in the place of earlier ones."""
+    """Run the case and its gradient, and replace earlier ones."""
     from typer.testing import CliRunner
 
     from airshed.case.toml import write_toml

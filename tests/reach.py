@@ -22,7 +22,7 @@ from airshed import _MODULES
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
-SHARED = {TESTS / "builds.py", TESTS / "golden.py"}  # what they use, the tests that use them import themselves
+SHARED = {TESTS / "builds.py", TESTS / "golden.py"}  # tests that use them import the same modules themselves
 EVERYWHERE = TESTS / "conftest.py"  # a change of it affects all tests, its imports none
 VERIFIED = ROOT / ".ci" / "verified"
 _STARTS = re.compile(r'"-m", "airshed"|cli\.program|"airshed", ')
@@ -48,12 +48,12 @@ def affected(changed: Iterable[str]) -> list[Path]:
 
 @cache
 def import_graph() -> grimp.ImportGraph:
-    """Return the imports of the package, with those that happen by name: of lazy attributes, models and processes."""
+    """Return the imports of the package, including imports by name: lazy attributes, models and processes."""
     graph = grimp.build_graph("airshed")
     modules = list(graph.modules)
     for module in modules:
         path = ROOT / "src" / Path(*module.split("."))
-        if module == "airshed":  # it imports on demand; `imports` finds what a file uses of it
+        if module == "airshed":  # it imports on demand; `imports` finds the names that a file uses
             continue
         for imported in imports(path / "__init__.py" if path.is_dir() else path.with_suffix(".py")) & {*modules}:
             graph.add_import(importer=module, imported=imported)
@@ -69,7 +69,7 @@ def import_graph() -> grimp.ImportGraph:
 
 
 def modules_of(changed: Iterable[str], modules: Iterable[str]) -> set[str]:
-    """Return the modules of the package that changed files belong to."""
+    """Return the modules of the package to which changed files belong."""
     known, result = set(modules), set()
     for name in changed:
         path = Path(name)
@@ -92,7 +92,7 @@ def distances(graph: grimp.ImportGraph, changed: set[str]) -> dict[str, int]:
 
 
 def _distance(path: Path, distance: dict[str, int], changed: set[str], folders: set[str]) -> int | None:
-    """Return how far a test file is from the change; None if it is not affected."""
+    """Return the distance of a test file from the change; None if it is not affected."""
     sources = set(helpers(path))
     if {str(each.relative_to(ROOT)) for each in sources} & changed:
         return 0
@@ -120,7 +120,7 @@ def helpers(path: Path) -> Iterator[Path]:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """Return the modules that a file may import, also inside of functions, and the program if it starts that."""
+    """Return the modules that a file may import, also inside functions, and the program if the file starts it."""
     result = set[str]()
     package = list(path.relative_to(ROOT).parent.parts)
     text = path.read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""The Python of programs that tests start: one that is loaded already, see tests/warm/server.py.
+"""Python for programs that tests start: a process that has loaded Airshed already, see tests/warm/server.py.
 
-Take ``sys.executable`` where the start itself is tested, how a program and its parent end, or what it inherits beside
-its environment and open files, and where ranks are to have hash seeds of their own, so that a result that hangs on the
-order of a set differs between them.
+Use ``sys.executable`` for tests of the start itself, and of the end of a program and its parent. Use it too for
+inheritance other than of environment and open files, and where ranks need different hash seeds: a result that depends
+on the order of a set then differs between them.
 """
 
 import os
@@ -19,7 +19,7 @@ WARM = Path(__file__).with_name("warm")
 
 @lru_cache(1)
 def _server() -> tuple[Path, "subprocess.Popen[bytes]"]:
-    """Start the server of this process; it ends with it."""
+    """Start the server of this process, which ends with the process."""
     folder = Path(tempfile.mkdtemp(prefix="airshed-warm-"))
     client = folder / "python"
     text = (WARM / "client.py").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def _server() -> tuple[Path, "subprocess.Popen[bytes]"]:
     client.chmod(0o755)
     (folder / "total").write_bytes(bytes(8))
     command = [sys.executable, WARM / "server.py", folder / "socket", folder / "total"]
-    one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # a process with threads could not fork
+    one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # a process with threads cannot fork
     server = subprocess.Popen(command, stdin=subprocess.PIPE, env=one_thread)
     while not (folder / "socket").exists() and server.poll() is None:
         time.sleep(0.01)
@@ -41,7 +41,7 @@ def python() -> str:
 
 
 def computed() -> float:
-    """Return what programs of that Python have computed so far [s]."""
+    """Return the processor time of programs of that Python so far [s]."""
     if not _server.cache_info().currsize:
         return 0.0
     return float(struct.unpack("<d", (_server()[0] / "total").read_bytes())[0])

@@ -1,4 +1,4 @@
-"""The catalogue of compiled libraries: what it refuses, and how many tests are marked to compile others."""
+"""The catalogue of compiled libraries: refusals, and the number of tests that are marked to compile others."""
 
 import ast
 import os
@@ -23,7 +23,7 @@ def marks(node: ast.AST) -> set[str]:
 
 
 def marked(text: str) -> int:
-    """Return how many test functions of a file are marked ``compiles`` and are not thorough."""
+    """Return the number of test functions of a file that are marked ``compiles`` and are not thorough."""
     tree = ast.parse(text)
     module = {name for node in tree.body if "pytestmark" in _targets(node) for name in marks(node)}
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"))

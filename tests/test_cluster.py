@@ -1,4 +1,4 @@
-"""The script for Slurm and the container file, as far as can be told without either: shell, options, exit codes."""
+"""The script for Slurm and the container file, without either program: shell, options, exit codes."""
 
 import json
 import re
@@ -24,12 +24,12 @@ Submit = Callable[..., tuple[int, list[list[str]]]]
 
 
 def is_shell(text: str) -> bool:
-    """Tell whether sh can read a text as its own."""
+    """Return whether sh can parse a text."""
     return subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False).returncode == 0
 
 
 def is_taken(words: list[str]) -> bool:
-    """Tell whether the program takes a command line, from its own name on."""
+    """Return whether the program accepts a command line, from its name on."""
     program = typer.main.get_command(app)
     assert isinstance(program, TyperGroup)
     context = program.make_context("airshed", [], resilient_parsing=True)
@@ -55,7 +55,7 @@ def test_a_wrong_command_line_and_a_wrong_script_are_found() -> None:
 
 @pytest.fixture
 def submit(tmp_path: Path) -> Submit:
-    """Runs the script as a job whose `srun` ends with a given code; gives the job's code and the commands it called."""
+    """Return a function that runs the script as a job whose `srun` has an exit code; it returns code and commands."""
     for name in ("srun", "scontrol", "airshed"):
         stub = tmp_path / name
         code = 'if [ -n "$RESTART" ]; then mkdir -p "$RESTART"; fi; exit $CODE' if name == "srun" else ""
@@ -123,17 +123,17 @@ def test_a_job_that_comes_no_further_is_not_begun_again(submit: Submit) -> None:
 
 
 def test_slurm_is_asked_for_a_warning_and_a_log_that_grows() -> None:
-    asked = dict(re.findall(r"^#SBATCH --([\w-]+)=?(.*)$", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE))
-    assert asked["signal"].startswith("TERM@")  # to the ranks; with B: it would reach the script alone
-    assert asked["open-mode"] == "append"
-    assert {"requeue", "cpus-per-task"} <= asked.keys()
+    options = dict(re.findall(r"^#SBATCH --([\w-]+)=?(.*)$", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE))
+    assert options["signal"].startswith("TERM@")  # to the ranks; with B: only the script would get it
+    assert options["open-mode"] == "append"
+    assert {"requeue", "cpus-per-task"} <= options.keys()
 
 
 # ---- container -------------------------------------------------------------------------------------------------------
 
 
 def steps(text: str) -> list[tuple[str, str]]:
-    """Return the instructions of a container file, lines that go on joined."""
+    """Return the instructions of a container file, with continued lines joined."""
     lines = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
     return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines if line)]
 
@@ -158,13 +158,13 @@ def test_instructions_are_ones_of_a_container_file_and_their_shell_is_shell() ->
 
 
 def test_a_container_says_doctor_and_its_user_is_no_root() -> None:
-    told = {word: rest for word, rest in STEPS if word in ("ENTRYPOINT", "CMD", "USER")}
-    assert is_taken([*json.loads(told["ENTRYPOINT"]), *json.loads(told["CMD"])])
-    assert f"useradd --create-home {told['USER']}" in STAGES[-1]
+    commands = {word: rest for word, rest in STEPS if word in ("ENTRYPOINT", "CMD", "USER")}
+    assert is_taken([*json.loads(commands["ENTRYPOINT"]), *json.loads(commands["CMD"])])
+    assert f"useradd --create-home {commands['USER']}" in STAGES[-1]
 
 
 def test_a_user_without_a_home_draws_without_a_warning() -> None:
-    """Of Matplotlib, which keeps its fonts beside its settings."""
+    """Matplotlib stores its fonts in the folder of its settings."""
     assert re.search(r"^ENV .*MPLCONFIGDIR=/tmp/", STAGES[-1], re.MULTILINE)
 
 
@@ -178,7 +178,7 @@ def test_the_way_to_start_a_container_is_one_that_the_program_takes() -> None:
 
 
 def test_what_is_copied_is_there() -> None:
-    """The wheel's folders are in the context; the first stage makes what the second one takes, with the pages in it."""
+    """The wheel's folders are in the context; the first stage creates the files that the second one copies."""
     hidden = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]

@@ -1,4 +1,4 @@
-"""What tests/conftest.py does with a run: which tests may be skipped, which come first, and which take longest."""
+"""Rules of tests/conftest.py: tests that may be skipped, the order of tests, and the list of the longest files."""
 
 import os
 import runpy
@@ -46,13 +46,15 @@ def test_a_test_may_be_skipped_for_a_reason_on_the_list_alone(tmp_path: Path) ->
     done = run(tmp_path, "-n", "1", AIRSHED_SKIPPED=str(tmp_path / "skipped"))
     names = [f"test_some.py::{name}" for name in ("test_of_musica", "test_of_openmpi[a b]", "test_of_openmpi[c]")]
     assert (tmp_path / "skipped").read_text().splitlines() == names
-    told = [line for line in done.stdout.splitlines() if line.startswith("not to be skipped")]
-    assert told == [f"not to be skipped for this reason, see tests/conftest.py: {names[0]}: needs the package musica"]
+    messages = [line for line in done.stdout.splitlines() if line.startswith("not to be skipped")]
+    assert messages == [
+        f"not to be skipped for this reason, see tests/conftest.py: {names[0]}: needs the package musica"
+    ]
     assert done.returncode == 1
 
 
 def test_the_longest_come_first_and_are_standard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With a deadline the order stays."""
+    """A deadline leaves the order unchanged."""
     (tmp_path / "longest.txt").write_text("  9.1 1 test_c.py\n 9.0 300 test_d.py\n  1.5 9 test_b.py\n")
     conftest = runpy.run_path(shutil.copy(HERE / "conftest.py", tmp_path))
     marked: list[str] = []
@@ -92,7 +94,7 @@ def test_asleep():
 
 @pytest.mark.standard
 def test_the_list_of_the_longest_is_what_they_and_all_that_they_start_compute(tmp_path: Path) -> None:
-    """A file whose tests wait has no place in it."""
+    """A file whose tests only wait is not in the list."""
     (tmp_path / "test_busy.py").write_text(BUSY)
     (tmp_path / "test_waiting.py").write_text("import time\n\ndef test_waiting():\n    time.sleep(1.2)\n")
     assert run(tmp_path, "-n", "2", AIRSHED_SECONDS=str(tmp_path / "found")).returncode == 0

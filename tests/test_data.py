@@ -1,4 +1,4 @@
-"""Every data file that is shipped has its source and licence told in a DATA.md beside it or above it."""
+"""The source and licence of every shipped data file are in a DATA.md in its folder or above."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ OWN = {"DATA.md", "case.toml", "world-atlas-LICENSE.txt"}
 
 
 def shipped() -> list[Path]:
-    """Return the data files under version control, or all of them where there is no version control."""
+    """Return the data files under version control, or all data files without version control."""
     answer = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     names = [Path(name) for name in answer.stdout.split("\0") if name]
     files = names or [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()]
@@ -19,20 +19,20 @@ def shipped() -> list[Path]:
     return sorted(path for path in in_cases + in_packages if path.name not in OWN)
 
 
-def told(path: Path) -> bool:
-    """Say whether a file is named in the nearest DATA.md."""
+def is_named(path: Path) -> bool:
+    """Return whether a file is named in the nearest DATA.md."""
     folder = next((folder for folder in path.parents if (ROOT / folder / "DATA.md").is_file()), None)
     return folder is not None and path.name in (ROOT / folder / "DATA.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", shipped(), ids=str)
 def test_its_source_is_told(path: Path) -> None:
-    assert told(path)
+    assert is_named(path)
 
 
 def test_a_file_without_a_source_is_found() -> None:
-    assert not told(Path("cases/west-europe/emissions/nobody_knows.csv"))
-    assert not told(Path("src/airshed/nowhere/data/table.csv"))
+    assert not is_named(Path("cases/west-europe/emissions/unknown.csv"))
+    assert not is_named(Path("src/airshed/nowhere/data/table.csv"))
 
 
 def test_there_are_data() -> None:

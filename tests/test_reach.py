@@ -1,4 +1,4 @@
-"""Which test files a change affects."""
+"""The test files that a change affects."""
 
 from pathlib import Path
 

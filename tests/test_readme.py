@@ -1,4 +1,4 @@
-"""README and documents: links lead somewhere, Python blocks run, command lines are ones that the program takes."""
+"""README and documents: links have targets, Python blocks run, and the program accepts all command lines."""
 
 import re
 import shlex
@@ -34,13 +34,13 @@ def text_of(document: Path) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of the headings of a document, as its readers make them."""
+    """Return the anchors of the headings of a document."""
     headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def broken_links(text: str, folder: Path) -> list[str]:
-    """Return the relative links of a text that lead nowhere: no such file, or no such heading in it."""
+    """Return the relative links of a text without a target: no such file, or no such heading in it."""
     prose = re.sub(r"```.*?```|^ {4}[^\n]*", "", text, flags=re.DOTALL | re.MULTILINE)
     broken = []
     for target in re.findall(r"\]\(([^)\s]+)\)", prose):
@@ -65,7 +65,7 @@ def test_a_broken_link_is_found() -> None:
 
 
 def missing_files(text: str) -> list[str]:
-    """Return the files of the repository that a text names in code spans and that are not there."""
+    """Return the files of the repository that a text names in code spans and that do not exist."""
     named = re.findall(r"`((?:src|docs|cases|mechanisms|validation)/[\w./-]+|tests/[\w/-]+\.py)`", text)
     return [name for name in named if not (ROOT / name).exists()]
 
@@ -92,13 +92,13 @@ def test_the_python_of_the_readme_runs(code: str) -> None:
 
 def command_lines(text: str) -> list[Command]:
     """Return the `airshed ...` lines of indented and shell blocks, without remarks and redirections."""
-    text = text.replace(" \\\n", " ")  # a line that goes on in the next one
+    text = text.replace(" \\\n", " ")  # join continued lines
     lines = re.findall(r"^(?: {4}|\$ )(?:\.venv/bin/)?airshed (.+)$", text, re.MULTILINE)
     return [shlex.split(re.sub(r" > \S+", "", line), comments=True) for line in lines]
 
 
 def refusal(arguments: Command) -> str:
-    """Return why the program would not take a command line; empty when it would."""
+    """Return why the program would refuse a command line; empty if it would not."""
     command, context = PROGRAM, PROGRAM.make_context("airshed", [], resilient_parsing=True)
     while isinstance(command, TyperGroup):
         if not arguments or arguments[0] not in command.commands:

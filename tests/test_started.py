@@ -1,4 +1,4 @@
-"""Programs of the Python that is loaded already are like others to those who start them."""
+"""Programs of the Python process that is loaded already behave like other programs."""
 
 import os
 import signal
@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from tests.started import computed, python
 
-LOOKS = """
+REPORT = """
 import os, sys
 print(sys.argv, os.getcwd(), os.environ.get("MINE"), sys.stdin.read(), __name__)
 print("wrong", file=sys.stderr)
 sys.exit(3)
 """
-WAITS = """
+WAIT = """
 import os, time
 try:
     print(os.getpid(), flush=True)
@@ -34,8 +34,8 @@ def ended(program: str, *arguments: str, **options: Any) -> tuple[int, str, str]
 
 @pytest.mark.parametrize("kind", ["text", "script", "module"])
 def test_a_program_gets_and_gives_what_it_would_alone(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "looks.py").write_text(LOOKS)
-    line = [*{"text": ["-c", LOOKS], "script": ["looks.py"], "module": ["-m", "looks"]}[kind], "a b"]
+    (tmp_path / "looks.py").write_text(REPORT)
+    line = [*{"text": ["-c", REPORT], "script": ["looks.py"], "module": ["-m", "looks"]}[kind], "a b"]
     options: dict[str, Any] = {"input": "said", "cwd": tmp_path, "env": {**os.environ, "MINE": "7"}}
     assert ended(python(), *line, **options) == ended(sys.executable, *line, **options)
     assert ended(python(), *line, **options)[0] == 3
@@ -49,7 +49,7 @@ def test_an_error_a_signal_and_what_is_said_at_the_end() -> None:
 
 def test_signals_reach_a_program_and_it_does_not_outlive_who_started_it() -> None:
     for end, code, said in ((signal.SIGINT, 0, "7\n"), (signal.SIGKILL, -9, "")):
-        with subprocess.Popen([python(), "-c", WAITS], stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen([python(), "-c", WAIT], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             program = Path("/proc") / process.stdout.readline().strip()
             assert program.exists()

@@ -1,4 +1,4 @@
-"""Modules are neither tiny nor long, and functions take few parameters, but for those named here with their reasons."""
+"""Modules are neither very short nor long, and functions have few parameters; exceptions are listed with reasons."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -13,25 +13,25 @@ LEAST_LINES, MOST_LINES, MOST_PARAMETERS = 40, 500, 7
 SHORT = {
     "__main__.py": "an entry point",
     "cli/main.py": "an entry point",
-    "core/arrays.py": "the types of arrays, for annotations everywhere",
+    "core/arrays.py": "array types for annotations everywhere",
     "core/alarm.py": "files and the runtime share it",
     "core/version.py": "the build reads it",
     "formula/invariant.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",
-    "kernels/backend.py": "the seam: names of a backend, for all that use one",
+    "kernels/backend.py": "the interface: names of a backend, for all users of one",
     "verify/figure.py": "every check returns it",
 }
-"""Modules below 40 lines; beside them ``__init__`` of packages, and processes, each of which is one file."""
+"""Modules below 40 lines, in addition to ``__init__`` of packages, and processes, each of which is a file."""
 
 LONG: dict[str, str] = {}
 """Modules above 350 lines."""
 
 MANY = {
-    "kernels/backends/cpu/stepper.py: __init__": "what other ranks hold and add up, and a state, are optional",
+    "kernels/backends/cpu/stepper.py: __init__": "arrays and sums of other ranks, and a state, are optional",
     "models/air/weather/boundary_layer.py: _free_diffusivity": "the formula of one pass over arrays",
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
-    "models/air/emissions/inventory.py: __init__": "what the builder made, by name",
-    "models/air/forcing.py: __init__": "what a run requires of its forcing, by name",
+    "models/air/emissions/inventory.py: __init__": "parts from the builder, by name",
+    "models/air/forcing.py: __init__": "parts of a run's forcing, by name",
     "inverse/receptors/point_gradient.py: point_gradient": "options of a gradient, all but three by name",
     "models/box/run.py: run_box": "options of a command, all but three by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
@@ -39,19 +39,19 @@ MANY = {
 }
 """Functions of more parameters.
 
-Beside them are the commands, for the reason in ``cli/commands/__init__.py``, and what processes declare: its parameters
-are the fields and numbers that it reads, by their names.
+Further exceptions are commands, for the reason in ``cli/commands/__init__.py``, and declarations of processes, whose
+parameters are the fields and numbers that they read, by name.
 """
 
 
 def lines_of(source: Path) -> dict[str, int]:
-    """Return the number of lines of each module that is no ``__init__``."""
+    """Return the number of lines of each module except ``__init__``."""
     modules = [path for path in source.rglob("*.py") if path.name != "__init__.py"]
     return {path.relative_to(source).as_posix(): len(path.read_text().splitlines()) for path in modules}
 
 
 def functions(source: Path) -> Iterator[tuple[str, int]]:
-    """Yield each function outside of commands and processes, with its parameters besides ``self`` or ``cls``."""
+    """Yield each function outside commands and processes, and its number of parameters except ``self`` and ``cls``."""
     for path in source.rglob("*.py"):
         name = path.relative_to(source).as_posix()
         for node in ast.walk(ast.parse(path.read_text())) if not {"commands", "processes"} & {*name.split("/")} else ():
@@ -62,11 +62,11 @@ def functions(source: Path) -> Iterator[tuple[str, int]]:
                 yield f"{name}: {node.name}", count - (names[:1] in (["self"], ["cls"]))
 
 
-def check(found: set[str], allowed: Mapping[str, str], what: str) -> None:
-    """Fail for what is not allowed, and for what is allowed in vain."""
+def check(found: set[str], allowed: Mapping[str, str], fault: str) -> None:
+    """Fail for exceptions that are not listed, and for listed ones that do not exist."""
     new, gone = sorted(found - set(allowed)), sorted(set(allowed) - found)
-    assert not new, f"{what}: {', '.join(new)}; change them, or name them here with the reason why they must be so"
-    assert not gone, f"no longer {what}: {', '.join(gone)}; take them off the list"
+    assert not new, f"{fault}: {', '.join(new)}; change them, or name them here with the reason why they must be so"
+    assert not gone, f"no longer {fault}: {', '.join(gone)}; take them off the list"
 
 
 def too_short(source: Path) -> set[str]:
@@ -94,7 +94,7 @@ def test_functions_take_few_parameters() -> None:
 
 
 def test_what_is_too_short_too_long_or_takes_too_much_is_found(tmp_path: Path) -> None:
-    """The negative control."""
+    """Negative control: violations are found."""
     (tmp_path / "cli/commands").mkdir(parents=True)
     many = "def many(a, /, b, c, *d, e, f, g, **h): ..."
     (tmp_path / "short.py").write_text("\n" * (LEAST_LINES - 1))
