@@ -55,7 +55,7 @@ WRONG = {
     "an unknown word": ('chemistry.integrator = "euler"', '"euler" is not one of'),
     "a number out of range": ("time.courant = 0.9", "greater than the maximum"),
     "a text in place of a number": ('time.courant = "0.1"', 'is not of type "number"'),
-    "an angle in place of an area": ("grid.area.lon = 5", 'is not of type "array"'),
+    "an angle in place of an area": ("grid.area.lon = 5", "is not valid under any of the"),
 }
 
 

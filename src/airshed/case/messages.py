@@ -175,7 +175,9 @@ def _missing(path: tuple[int | str, ...], section: type[Section]) -> str:
         return f"{key} is missing: {needed[0].text[0].lower()}{needed[0].text[1:]}"
     if not needed:  # an item of a list that is too short
         return f"{dotted(path[:-1])} is too short: {key} is missing"
-    names = ", ".join(s.key for s in needed if s.required)
+    inner = section_inside(_section_of(path, section).model_fields[str(path[-1])].annotation)[0]
+    usual = [f"{key}.{name}" for name in inner.usual] if inner else []
+    names = ", ".join([s.key for s in needed if s.required] or usual)
     return f"{key} is missing: the case needs {names}"
 
 

@@ -29,10 +29,12 @@ class Section(BaseModel):
     """Section of a case file: immutable, with unknown keys refused.
 
     insert_before  the setting in front of which a subclass inserts its settings; without it they follow all others
+    usual          settings that a missing section needs, if none is required in every case
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
     insert_before: ClassVar[str] = ""
+    usual: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

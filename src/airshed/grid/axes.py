@@ -3,10 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Final
 
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.grid.box import Box
+
+Attributes = Mapping[str, str | float | tuple[float, ...]]
+"""Attributes of a variable of a file."""
+
+GRID_MAPPING: Final = "projection"
+"""Name of the variable of files that holds the attributes of a map projection."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +47,13 @@ class Axes:
 
     divided  dimensions that ranks divide: the last ones, common to all fields; empty if the domain has no space or
              cannot be divided
+    mapping  CF attributes of the map projection of the divided dimensions; empty for longitude and latitude
     raises   CaseError for a dimension without a coordinate, or divided dimensions that are not the last
     """
 
     coordinates: Sequence[Coordinate] = ()
     divided: tuple[str, ...] = field(default=())
+    mapping: Attributes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         strange = sorted({dim for each in self.coordinates for dim in each.dims} - set(self.dims))
@@ -68,11 +77,14 @@ class Axes:
         """Box of all cells along the divided dimensions."""
         return Box.whole(*(self.sizes[dim] for dim in self.divided))
 
-    def dataset_coords(self, *dims: str) -> dict[str, tuple[tuple[str, ...], Array, Mapping[str, str]]]:
+    def dataset_coords(self, *dims: str) -> dict[str, Any]:
         """Return the coordinates on the given dimensions, or all of them, in the form that xarray accepts."""
         wanted = set(dims or self.dims)
         found = [each for each in self.coordinates if wanted.issuperset(each.dims)]
-        return {each.name: (each.dims, each.values, dict(each.attributes)) for each in found}
+        coords: dict[str, Any] = {each.name: (each.dims, each.values, dict(each.attributes)) for each in found}
+        if self.mapping and wanted >= {*self.divided}:
+            coords[GRID_MAPPING] = ((), 0, dict(self.mapping))
+        return coords
 
     def check_dims(self, name: str, dims: tuple[str, ...]) -> None:
         """Raise CaseError unless a field's dimensions are a subset of these, in order, with all divided ones."""

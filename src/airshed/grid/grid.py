@@ -85,7 +85,7 @@ class Grid(Metrics):
         dlon, dlat = (spacing, spacing) if isinstance(spacing, int | float) else spacing
         tops = tuple(float(top) for top in (default_layers() if layers is None else layers))
         check_layer_tops(tops)
-        faces = _uniform_faces("longitude", lon, float(dlon)), _uniform_faces("latitude", lat, float(dlat))
+        faces = uniform_faces("longitude", lon, float(dlon)), uniform_faces("latitude", lat, float(dlat))
         return cls.lonlat(*faces, (0.0, *tops))
 
     def part(self, window: Window) -> Self:
@@ -142,7 +142,7 @@ class Grid(Metrics):
         """Axes of fields with their coordinates; ranks divide the columns."""
         level = Coordinate("level", self.level, _LEVEL, pairs(self.layer_faces))
         horizontal = self.mapping.coordinates(self, self.x_faces, self.y_faces)
-        return Axes((level, *horizontal), divided=self.dims)
+        return Axes((level, *horizontal), divided=self.dims, mapping=self.mapping.parameters)
 
     @cached_property
     def wind_rotation(self) -> tuple[Array, Array]:
@@ -234,20 +234,20 @@ def _check_on_sphere(lon_faces: Array, lat_faces: Array) -> None:
         raise CaseError(f"the grid's longitudes {lon_faces[0]:g} to {lon_faces[-1]:g}: write them between -180 and 360")
 
 
-def _uniform_faces(axis: str, ends: tuple[float, float], spacing: float) -> Array:
-    """Return the faces of a whole number of cells between both ends."""
+def uniform_faces(axis: str, ends: tuple[float, float], spacing: float, unit: str = "degrees") -> Array:
+    """Return the faces of a whole number of cells between both ends; raise CaseError for another number."""
     low, high = float(ends[0]), float(ends[1])
     if not low < high:
         raise CaseError(f"the area's {axis} goes from {low:g} to {high:g}; give the smaller one first")
     if not spacing > 0.0:
-        raise CaseError(f"the grid spacing in {axis} is {spacing:g} degrees; give a positive one, such as 0.25")
+        raise CaseError(f"the grid spacing in {axis} is {spacing:g} {unit}; give a positive one, such as 0.25")
     count = (high - low) / spacing
     cells = max(round(count), 1)
     if cells > _MOST_CELLS_A_SIDE:
-        raise CaseError(f"a spacing of {spacing:g} degrees makes {cells} cells in {axis}; take a coarser one")
+        raise CaseError(f"a spacing of {spacing:g} {unit} makes {cells} cells in {axis}; take a coarser one")
     if abs(count - cells) > _UNIFORM * cells:
         raise CaseError(
-            f"{high - low:g} degrees of {axis} are not a whole number of cells of {spacing:g} degrees; "
+            f"{high - low:g} {unit} of {axis} are not a whole number of cells of {spacing:g} {unit}; "
             f"a spacing of {(high - low) / cells:.8g} would fit"
         )
     return np.linspace(low, high, cells + 1)

@@ -6,13 +6,14 @@ are computed from the cell corners on the sphere; a class may give them in close
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Final
 
 import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
-from airshed.grid.axes import Coordinate
+from airshed.grid.axes import Attributes, Coordinate
 
 LAT: Final = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
 LON: Final = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
@@ -53,10 +54,12 @@ class GridMapping:
     """
 
     dims: ClassVar[tuple[str, str]] = ("y", "x")
-    period: ClassVar[float] = np.inf
-    unit: ClassVar[str] = "m"
+    period: float = np.inf
+    unit: str = "m"
     separable: ClassVar[bool] = False
     radius: float = EARTH_RADIUS
+    parameters: Attributes = MappingProxyType({})
+    """Attributes of the CF grid mapping; none for longitude and latitude."""
 
     def to_lonlat(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Return longitude and latitude [degrees] of points."""

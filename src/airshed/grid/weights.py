@@ -83,6 +83,12 @@ class PointWeights:
         (south, to_north), (west, to_east) = _before(lat_nodes, lat), _before(lon_nodes, turned)
         return cls(south, west, to_north, to_east)
 
+    @classmethod
+    def in_plane(cls, y_nodes: Array, x_nodes: Array, y: Array, x: Array) -> Self:
+        """Return the weights for points of a plane, from rising coordinates of the nodes."""
+        (south, to_north), (west, to_east) = _before(y_nodes, y), _before(x_nodes, x)
+        return cls(south, west, to_north, to_east)
+
     def __call__(self, field: Array) -> Array:
         """Return a field (..., lat, lon) at the points (..., ny, nx)."""
         rows, columns = field.shape[-2:]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from airshed.core.fields import FieldSpec
 from airshed.core.version import __version__
-from airshed.grid.axes import Axes, Coordinate
+from airshed.grid.axes import GRID_MAPPING, Attributes, Axes, Coordinate
 from airshed.grid.box import Box
 from airshed.io.hdf5 import hdf5
 
@@ -39,7 +39,7 @@ class Variable:
     name: str
     dtype: Literal["f4", "f8"]
     dims: tuple[str, ...]
-    attributes: Mapping[str, str | float]
+    attributes: Attributes
     data: NDArray[np.float64] | None = None
 
 
@@ -119,9 +119,11 @@ class Layout:
         bounds = {"bnds": 2} if bounded else {}
         dims = {"time": None, **bounds, **self.sizes(box)}
         fields = (
-            _field(spec, [each.name for each in beside if set(each.dims) <= set(spec.dims)], self.statistic)
+            _field(spec, [each.name for each in beside if set(each.dims) <= set(spec.dims)], self.statistic, self.axes)
             for spec in self.fields
         )
+        if self.axes.mapping:
+            places.append(Variable(GRID_MAPPING, "f8", (), self.axes.mapping, np.zeros(())))
         return Description(dims, (*self._time(), *places, *fields), attributes)
 
     def _coordinate(self, each: Coordinate, box: Box) -> Iterator[Variable]:
@@ -182,8 +184,8 @@ def _add(file: netCDF4.Dataset, variable: Variable, shape: tuple[int, ...], comp
         made[:] = variable.data
 
 
-def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic) -> Variable:
-    attributes: dict[str, str | float] = {
+def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic, axes: Axes) -> Variable:
+    attributes: dict[str, str | float | tuple[float, ...]] = {
         "long_name": spec.text, "units": spec.unit, "cell_methods": f"time: {statistic}",
     }  # fmt: skip
     if spec.unit == "K":
@@ -193,6 +195,8 @@ def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic) -> Vari
     # No valid_min and valid_max: readers hide values outside, which users must see.
     if beside:
         attributes["coordinates"] = " ".join(beside)
+    if axes.mapping and set(axes.divided) <= set(spec.dims):
+        attributes["grid_mapping"] = GRID_MAPPING
     if spec.phase:
         attributes["phase"] = spec.phase
     if spec.particle is not None:  # [m], [kg m-3]

@@ -14,6 +14,7 @@ from itertools import accumulate
 from math import prod
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
+from airshed.grid.axes import Attributes
 from airshed.io.cf import Description, Variable
 
 _OFFSETS, _DATA = b"CDF\x02", b"CDF\x05"
@@ -101,12 +102,15 @@ class ClassicFormat:
     def _list(self, tag: int, items: list[bytes]) -> bytes:
         return struct.pack(">i", tag if items else 0) + self._long(len(items)) + b"".join(items)
 
-    def _attributes(self, attributes: Mapping[str, str | float]) -> bytes:
-        items = [
-            self._text(name) + struct.pack(">i", _CHAR) + self._text(value) if isinstance(value, str)
-            else self._text(name) + struct.pack(">i", _TYPES["f8"]) + self._long(1) + struct.pack(">d", value)
-            for name, value in attributes.items()
-        ]  # fmt: skip
+    def _attributes(self, attributes: Attributes) -> bytes:
+        items = []
+        for name, value in attributes.items():
+            if isinstance(value, str):
+                items.append(self._text(name) + struct.pack(">i", _CHAR) + self._text(value))
+                continue
+            numbers = value if isinstance(value, tuple) else (value,)
+            content = struct.pack(f">{len(numbers)}d", *numbers)
+            items.append(self._text(name) + struct.pack(">i", _TYPES["f8"]) + self._long(len(numbers)) + content)
         return self._list(_ATTRIBUTE, items)
 
 

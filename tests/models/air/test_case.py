@@ -177,7 +177,7 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("grid", {"layers": ["20 m", 50]}, ["grid.layers.1 needs a unit"]),
         ("grid", {"spacing": "0.3 deg"}, ["grid.spacing.lon = '0.3 deg' does not divide the 10 degrees"]),
         ("grid", {"spacing": {"lon": "0.5 deg", "lat": "30 deg"}}, ["grid.spacing.lat = '30 deg'"]),
-        ("grid", {"spacing": "20 km"}, ["grid.spacing", "expected an angle", "not a length"]),
+        ("grid", {"spacing": "20 km"}, ["grid.spacing.lon", "must be an angle on a longitude-latitude grid"]),
         ("grid", {"area": {"lon": [10, 0], "lat": [45, 55]}}, ["grid.area.lon", "[west, east]"]),
         ("grid", {"area": {"lon": [0, 10], "lat": [45, 95]}}, ["grid.area.lat.1 = 95 must be at most 90"]),
         ("grid", {"area": {"lon": [-200, 10], "lat": [45, 55]}}, ["grid.area.lon.0 = -200 must be at least -180"]),

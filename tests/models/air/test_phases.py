@@ -6,6 +6,7 @@ from tests.models.air.processes.test_updates import both
 
 import airshed
 from airshed.core.errors import CaseError
+from airshed.grid.axes import Axes
 from airshed.io import cf
 from airshed.models.air.assembly import assemble
 from airshed.models.air.species_map import DepositionMap
@@ -44,7 +45,7 @@ def test_fields_and_output_carry_the_phase():
     parts = assemble(case_of({"diameters": {"TRACER": "1 um"}, "densities": {"TRACER": "1800 kg/m3"}}))
     spec = parts.fields(())["TRACER"]
     assert (spec.phase, spec.particle) == ("particle", (1e-6, 1800.0))
-    attributes = cf._field(spec, (), "point").attributes
+    attributes = cf._field(spec, (), "point", Axes()).attributes
     assert [attributes[name] for name in ("phase", "particle_diameter", "particle_density")] == [
         "particle",
         1e-6,

@@ -102,7 +102,7 @@ class PrivateRecords(Store):
         description = layout.describe(complete=complete)
         shared = cf.Description(
             description.dims,
-            tuple(each for each in description.variables if each.dims[0] != "time" or each.name in cf.CLOCK),
+            tuple(each for each in description.variables if each.dims[:1] != ("time",) or each.name in cf.CLOCK),
             description.attributes,
         )
         with write_whole(folder / SHARED) as part, cf.create(part, shared) as file:

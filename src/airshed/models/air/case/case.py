@@ -17,6 +17,7 @@ from airshed.core.errors import CaseError, UnknownMechanismError
 from airshed.core.settings import Section, refuse, setting, settings_of
 from airshed.core.text import nearest, shown, suggestion
 from airshed.grid import Grid
+from airshed.io.grid_file import read_grid
 from airshed.mechanism import inspect_mechanism, load_mechanism
 from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
@@ -86,14 +87,20 @@ class _FixedCase(RunCase):
                 raise refuse(
                     f"output.{index}.levels = {list(output.levels)}: the layers are numbered 0 to {layers - 1}"
                 )
+        if self.grid.file is None and (fault := self._outside()):
+            raise refuse(fault)
+        return self
+
+    def _outside(self) -> str:
+        """Return which emission lies outside the grid, in words; "" where none does."""
         grid = self.make_grid()
         for index, point in enumerate(self.emissions.point):
             if not grid.contains(point.lon, point.lat):
-                raise refuse(f"emissions.point.{index} at {point.lon:g} E, {point.lat:g} N lies outside grid.area")
+                return f"emissions.point.{index} at {point.lon:g} E, {point.lat:g} N lies outside grid.area"
         for index, box in enumerate(self.emissions.area):
             if not grid.meets(box.lon, box.lat):
-                raise refuse(f"emissions.area.{index} lies outside grid.area")
-        return self
+                return f"emissions.area.{index} lies outside grid.area"
+        return ""
 
     def _due(self) -> Due:
         every = self.meteorology.every
@@ -109,6 +116,8 @@ class _FixedCase(RunCase):
             place_mechanism(data["chemistry"], base)
 
     def _check_names(self) -> None:
+        if self.grid.file is not None and (fault := self._outside()):
+            raise CaseError(fault)
         try:
             check_mechanism(self.mechanism)
         except UnknownMechanismError as error:
@@ -182,14 +191,20 @@ class _FixedCase(RunCase):
         Grid
             Coordinates, areas and layers of the cells.
 
+        Raises
+        ------
+        CaseError, DataError
+            For an impossible projection, and for a file without a regular grid.
+
         Examples
         --------
         >>> case.make_grid().shape
         (18, 40, 40)
         """
-        area, spacing = self.grid.area, self.grid.spacing
-        layers = [top.value for top in self.grid.layers]
-        return Grid.regular(lon=area.lon, lat=area.lat, spacing=(spacing.lon.value, spacing.lat.value), layers=layers)
+        layers = (0.0, *(top.value for top in self.grid.layers))
+        file = self.grid.file
+        mapping, x, y = self.grid.mapped() if file is None else read_grid(self.path(file), self.grid.margin)
+        return Grid.mapped(mapping, x, y, layers)
 
 
 if TYPE_CHECKING:

@@ -213,12 +213,17 @@ def _of_window(
         reading = Reading(windows, subdomain.ranks, case.parallel.input)
         data = open_part(files, grid, start, length, reading, needs.fields)
         return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
+    if settings.kind == "wrf":
+        from airshed.models.air.weather.wrf import WrfMeteorology
+
+        files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
+        return WrfMeteorology(files, grid, start, length=length, land_fraction=land, window=window, extra=needs.fields)
     if settings.kind == "uniform":
         steady = uniform_meteorology(settings, grid, start, land, window, needs.fields)
         return _with_daytime_diffusivity(case, grid if window is None else grid.part(window), steady)
     raise CaseError(
         "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
-        'meteorology.kind to "era5" or "uniform"'
+        'meteorology.kind to "era5", "wrf" or "uniform"'
     )
 
 

@@ -27,6 +27,8 @@ class Columns:
     """[m2 s-2] above any level, None where heights follow from temperature"""
     ground_wind: tuple[Array, Array] | None = None
     """[m/s] at 10 m, taken to hold at the ground; None: the wind of the lowest level holds below it"""
+    heights: Array | None = None
+    """[m] above the ground, where the data has them"""
     extra: Mapping[str, Array] = field(default_factory=dict)
     """Fields that some processes need, by name"""
 
@@ -82,7 +84,7 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
         )
     integrals = column_integrals(heights, nodes, faces)
     log_pressure = np.log(ps) - integrals[0]
-    if columns.geopotential is not None:
+    if columns.geopotential is not None or columns.heights is not None:
         # given heights need not agree with the given temperature to the last metre: the levels keep their pressures
         upwards = np.zeros_like(heights)
         np.cumsum(0.5 * np.diff(heights, axis=0) * (inverse[1:] + inverse[:-1]), axis=0, out=upwards[1:])
@@ -101,6 +103,9 @@ def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) 
     reads  pressure [Pa] of the levels, virtual [K] and inverse, its inverse scale height [1/m], of the nodes
     """
     heights = np.zeros_like(virtual)
+    if columns.heights is not None:
+        heights[1:] = columns.heights
+        return heights
     if columns.geopotential is None:
         heights[1:] = atmosphere.hypsometric_heights(pressure, inverse[1:], columns.surface_pressure)
         return heights

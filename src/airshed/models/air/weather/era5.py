@@ -176,7 +176,15 @@ class Era5Columns:
             temperature = self._temperature(given, when, pressure, surface_pressure, vapour, geopotential)
         extra = {each.name: given[name] for each, name in self._head.extra if each.place == "cells"}
         return Columns(
-            pressure, surface_pressure, given["u"], given["v"], vapour, temperature, geopotential, low_wind, extra
+            pressure,
+            surface_pressure,
+            given["u"],
+            given["v"],
+            vapour,
+            temperature,
+            geopotential,
+            low_wind,
+            extra=extra,
         )
 
     def _vapour(self, given: Given, when: np.datetime64, pressure: Array, surface_pressure: Array) -> Array:

@@ -289,6 +289,25 @@ def dataset_provenance(
     return {**result, **dict.fromkeys(unused, "given, not used")}
 
 
+def wrf_provenance(names: Iterable[str], extra: Sequence[WeatherField] = ()) -> dict[str, str]:
+    """Return the provenance of each quantity for output of WRF with some variables."""
+    held = set(names)
+    read = {
+        "temperature": "T, P, PB", "pressure": "P, PB, PSFC", "water_vapour": "QVAPOR", "eastward_air_flux": "U, V",
+        "northward_air_flux": "U, V", "surface_pressure": "PSFC", "surface_temperature": "T2", "cloud_cover": "CLDFRA",
+        "precipitation": "RAINC, RAINNC", "boundary_layer_height": "PBLH", "friction_velocity": "UST",
+        "sensible heat flux": "HFX", "solar radiation": "SWDOWN", "evaporation": "LH", "cloud_water": "QCLOUD",
+    }  # fmt: skip
+    rules = {"air_density": "diagnosed: p / (R T)", "precipitation": "not in the files: 0"}
+    requested = {each.name for each in (*of_use("state", "input"), *extra)}
+    found = {
+        name: f"read: {variables}"
+        for name, variables in read.items()
+        if name in requested and held & set(variables.split(", "))
+    }
+    return {**_diagnosed(rules, extra, temperature_is_read=True), **found}
+
+
 def era5_provenance(
     dataset: "xr.Dataset", held: bool, extra: Sequence[WeatherField] = (),
     of_sums: Callable[[str], str] = lambda name: "",
