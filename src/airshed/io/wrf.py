@@ -27,7 +27,7 @@ _STAGGERED: Final = {"west_east_stag": 1, "south_north_stag": 0}
 
 
 class _Record(NamedTuple):
-    """One time of one file."""
+    """Time record of a file."""
 
     path: Path
     number: int

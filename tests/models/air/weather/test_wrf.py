@@ -172,9 +172,9 @@ def test_files_of_two_domains_are_refused(tmp_path: Path) -> None:
         WrfMeteorology([first, second], own_grid(first), START)
 
 
-@pytest.mark.skipif(not KATRINA.is_file(), reason="data beside a checkout are not there: wrf_katrina_ci")
+@pytest.mark.skipif(not KATRINA.is_file(), reason="shared data are not there: wrf_katrina_ci")
 def test_vertical_motion_over_the_sea_is_that_of_wrf() -> None:
-    """Of hurricane Katrina: velocities through faces by continuity of air against WRF's W."""
+    """Hurricane Katrina: velocities through faces by continuity of air against WRF's W."""
     import netCDF4
 
     grid = Grid.mapped(*read_grid(KATRINA, 2), (0.0, 50.0, 150.0, 300.0, 500.0, 800.0, 1200.0))

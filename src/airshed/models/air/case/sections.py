@@ -151,8 +151,8 @@ class MeteorologySection(Section):
 
     kind: Literal["era5", "wrf", "uniform", "given"] = setting(
         "given",
-        "`era5` and `wrf` read files; `uniform` uses the values below in all cells; `given` is for data or functions in Python, "
-        "`Simulation(case, meteorology=...)`.",
+        "`era5` and `wrf` read files; `uniform` uses the values below in all cells; `given` is for data or "
+        "functions in Python, `Simulation(case, meteorology=...)`.",
     )
     every: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Interval)] = setting(
         "auto",

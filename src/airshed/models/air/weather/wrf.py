@@ -40,7 +40,7 @@ _SURFACE: Final = (
 _ROUND_OFF: Final = 1e-3
 """Round-off of accumulated precipitation in single precision [mm]."""
 _ALIGNED: Final = 1e-3
-"""Largest distance of faces, relative to the spacing, on what counts as the same grid."""
+"""Largest distance between faces of the same grid, relative to the spacing."""
 
 
 class WrfMeteorology(CheckedSeries):
