@@ -82,7 +82,7 @@ def submit(tmp_path: Path) -> Submit:
     return job
 
 
-def test_a_job_starts_ranks_on_their_cores_and_goes_on_where_it_was(submit: Submit) -> None:
+def test_a_job_starts_ranks_on_their_cores_and_resumes(submit: Submit) -> None:
     code, (srun,) = submit("cases/west-europe/")
     start = srun.index("airshed")
     assert code == 0
@@ -94,35 +94,35 @@ def test_a_job_starts_ranks_on_their_cores_and_goes_on_where_it_was(submit: Subm
     assert srun[-2:] == ["folder", "--resume"]
 
 
-def test_a_job_without_the_program_says_what_to_do(submit: Submit, tmp_path: Path) -> None:
+def test_a_job_without_the_program_has_a_message(submit: Submit, tmp_path: Path) -> None:
     (tmp_path / "airshed").unlink()
     assert submit("west-europe") == (1, [])
 
 
-def test_a_rank_has_one_core_where_the_job_does_not_say(submit: Submit) -> None:
+def test_a_rank_has_one_core_by_default(submit: Submit) -> None:
     code, (srun,) = submit("west-europe", cores=None)
     assert (code, "--cpus-per-task=1" in srun) == (0, True)
 
 
-def test_a_job_without_a_case_says_how_to_name_one(submit: Submit) -> None:
+def test_a_job_without_a_case_has_a_message(submit: Submit) -> None:
     assert submit() == (2, [])
 
 
 @pytest.mark.parametrize(("code", "again"), [(0, False), (130, True), (1, False), (137, False)])
-def test_only_what_was_stopped_goes_back_into_the_queue(submit: Submit, code: int, again: bool) -> None:
+def test_only_stopped_runs_are_requeued(submit: Submit, code: int, again: bool) -> None:
     answer, calls = submit("west-europe", "folder", code=code, restart="folder/restart/3600.0.npz")
     assert answer == code
     assert calls[1:] == ([["scontrol", "requeue", "17"]] if again else [])
 
 
-def test_a_job_that_comes_no_further_is_not_begun_again(submit: Submit) -> None:
+def test_a_job_without_progress_is_not_requeued(submit: Submit) -> None:
     assert len(submit("west-europe", "folder", code=130)[1]) == 1
     assert len(submit("west-europe", "folder", code=130, restart="folder/restart/3600.0.npz")[1]) == 2
     assert len(submit("west-europe", "folder", code=130, restart="folder/restart/3600.0.npz")[1]) == 1
     assert len(submit("west-europe", "folder", code=130, restart="folder/restart/7200.0.npz")[1]) == 2
 
 
-def test_slurm_is_asked_for_a_warning_and_a_log_that_grows() -> None:
+def test_the_job_requests_a_warning_and_an_appended_log() -> None:
     options = dict(re.findall(r"^#SBATCH --([\w-]+)=?(.*)$", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE))
     assert options["signal"].startswith("TERM@")  # to the ranks; with B: only the script would get it
     assert options["open-mode"] == "append"
@@ -157,7 +157,7 @@ def test_instructions_are_ones_of_a_container_file_and_their_shell_is_shell() ->
     assert [rest for word, rest in STEPS if word == "RUN" and not is_shell(rest)] == []
 
 
-def test_a_container_says_doctor_and_its_user_is_no_root() -> None:
+def test_a_container_runs_doctor_as_an_ordinary_user() -> None:
     commands = {word: rest for word, rest in STEPS if word in ("ENTRYPOINT", "CMD", "USER")}
     assert is_taken([*json.loads(commands["ENTRYPOINT"]), *json.loads(commands["CMD"])])
     assert f"useradd --create-home {commands['USER']}" in STAGES[-1]
@@ -168,7 +168,7 @@ def test_a_user_without_a_home_draws_without_a_warning() -> None:
     assert re.search(r"^ENV .*MPLCONFIGDIR=/tmp/", STAGES[-1], re.MULTILINE)
 
 
-def test_the_way_to_start_a_container_is_one_that_the_program_takes() -> None:
+def test_the_command_of_a_container_is_accepted() -> None:
     lines = re.findall(r"^(?:#  | {3}) *(docker run .*)$", DOCKERFILE + DOCUMENT, re.MULTILINE)
     assert len(lines) >= 2
     for line in lines:
@@ -177,7 +177,7 @@ def test_the_way_to_start_a_container_is_one_that_the_program_takes() -> None:
         assert any(word.startswith("--shm-size=") for word in words)
 
 
-def test_what_is_copied_is_there() -> None:
+def test_copied_files_exist() -> None:
     """The wheel's folders are in the context; the first stage creates the files that the second one copies."""
     hidden = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -93,7 +93,7 @@ def test_asleep():
 
 
 @pytest.mark.standard
-def test_the_list_of_the_longest_is_what_they_and_all_that_they_start_compute(tmp_path: Path) -> None:
+def test_the_list_of_the_longest_counts_child_processes(tmp_path: Path) -> None:
     """A file whose tests only wait is not in the list."""
     (tmp_path / "test_busy.py").write_text(BUSY)
     (tmp_path / "test_waiting.py").write_text("import time\n\ndef test_waiting():\n    time.sleep(1.2)\n")

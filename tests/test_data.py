@@ -26,7 +26,7 @@ def is_named(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("path", shipped(), ids=str)
-def test_its_source_is_told(path: Path) -> None:
+def test_its_source_is_named(path: Path) -> None:
     assert is_named(path)
 
 

@@ -62,7 +62,7 @@ def test_import_airshed_is_light(statement: str, light: bool) -> None:
     assert heavy.isdisjoint(modules_after(statement)) == light
 
 
-def test_packages_for_users_are_there_when_they_are_asked_for() -> None:
+def test_packages_for_users_are_imported_on_request() -> None:
     names = "airshed.inverse.sensitivity, airshed.evaluate, airshed.mechanism.load_mechanism"
     assert "airshed.inverse.receptors.sensitivity" in modules_after(f"import airshed; {names}")
 

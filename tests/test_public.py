@@ -9,7 +9,7 @@ import airshed
 from airshed.core.errors import AirshedError
 
 
-def test_the_package_offers_its_public_names_alone() -> None:
+def test_the_package_offers_only_its_public_names() -> None:
     assert dir(airshed) == sorted(airshed.__all__)
     assert len(set(airshed.__all__)) == len(airshed.__all__)
     for name in airshed.__all__:

@@ -33,7 +33,7 @@ def ended(program: str, *arguments: str, **options: Any) -> tuple[int, str, str]
 
 
 @pytest.mark.parametrize("kind", ["text", "script", "module"])
-def test_a_program_gets_and_gives_what_it_would_alone(tmp_path: Path, kind: str) -> None:
+def test_a_program_has_its_arguments_input_and_output(tmp_path: Path, kind: str) -> None:
     (tmp_path / "looks.py").write_text(REPORT)
     line = [*{"text": ["-c", REPORT], "script": ["looks.py"], "module": ["-m", "looks"]}[kind], "a b"]
     options: dict[str, Any] = {"input": "said", "cwd": tmp_path, "env": {**os.environ, "MINE": "7"}}
@@ -41,13 +41,13 @@ def test_a_program_gets_and_gives_what_it_would_alone(tmp_path: Path, kind: str)
     assert ended(python(), *line, **options)[0] == 3
 
 
-def test_an_error_a_signal_and_what_is_said_at_the_end() -> None:
+def test_errors_signals_and_output_at_exit() -> None:
     assert ended(python(), "-c", "import atexit; atexit.register(print, 'late'); 1 / 0")[:2] == (1, "late\n")
     assert ended(python(), "-c", "import os; os.kill(os.getpid(), 9)")[0] == -9
     assert ended(python(), "-c", "raise SystemExit('no')") == (1, "", "no\n")
 
 
-def test_signals_reach_a_program_and_it_does_not_outlive_who_started_it() -> None:
+def test_signals_reach_a_program_and_it_ends_with_its_parent() -> None:
     for end, code, said in ((signal.SIGINT, 0, "7\n"), (signal.SIGKILL, -9, "")):
         with subprocess.Popen([python(), "-c", WAIT], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
@@ -62,7 +62,7 @@ def test_signals_reach_a_program_and_it_does_not_outlive_who_started_it() -> Non
         assert not program.exists()
 
 
-def test_what_programs_compute_is_counted() -> None:
+def test_the_processor_time_of_programs_is_counted() -> None:
     before = computed()
     ended(python(), "-c", "import time\nwhile time.process_time() < 0.3: pass")
     assert computed() - before > 0.2

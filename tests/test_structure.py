@@ -93,7 +93,7 @@ def test_functions_take_few_parameters() -> None:
     check(too_many(SOURCE), MANY, f"above {MOST_PARAMETERS} parameters")
 
 
-def test_what_is_too_short_too_long_or_takes_too_much_is_found(tmp_path: Path) -> None:
+def test_violations_of_the_limits_are_found(tmp_path: Path) -> None:
     """Negative control: violations are found."""
     (tmp_path / "cli/commands").mkdir(parents=True)
     many = "def many(a, /, b, c, *d, e, f, g, **h): ..."

@@ -28,13 +28,13 @@ def test_the_report_has_the_names_that_programs_read():
     assert "not measured" in found["facts"]["ts1"]
 
 
-def test_steps_take_turns_and_the_first_round_does_not_count(monkeypatch):
+def test_steps_alternate_and_the_first_round_is_not_counted(monkeypatch):
     times = iter([1.0, 100.0, 100.0, 2.0, 6.0, 8.0, 1.0, 2.0, 3.0, 1.0, 4.0, 5.0])
     monkeypatch.setattr(bench_adjoint, "_timed", lambda work: next(times))
     assert bench_adjoint.reverse_over_forward(recorded(CASE, steps=1)[0], 3) == Ratios(3.0, 4.0)
 
 
-def test_what_is_measured_is_a_run_and_its_gradient(tmp_path):
+def test_the_measurement_is_of_a_run_and_its_gradient(tmp_path):
     found = bench_adjoint.measure_whole(small_case(tmp_path, time={"length": "30 min"}), rounds=2)
     assert len(found.runs) == len(found.gradients) == 2
     assert min(*found.runs, *found.gradients, found.memory) > 0.0

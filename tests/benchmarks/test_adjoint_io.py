@@ -27,12 +27,12 @@ def found(ranks: int, *, cores: int = 2, share: float = 0.8) -> RankMeasurements
     return RankMeasurements(ranks, STEPS, CELLS, level, 0, {CHECKPOINTS: walls, OUTPUT: walls | later})
 
 
-def test_the_share_is_what_async_adds_of_what_sync_adds() -> None:
+def test_the_share_is_the_ratio_of_added_times() -> None:
     assert hidden(found(1), "files").median == pytest.approx(0.8)
     assert hidden(found(1, share=0.0), "files").median == pytest.approx(0.0)
 
 
-def test_the_model_is_found_again_where_ranks_have_to_share_cores() -> None:
+def test_the_fit_recovers_the_model_where_ranks_share_cores() -> None:
     measured = [found(ranks) for ranks in (1, 2, 4)]
     cost = Cost.fitted(measured, "files", cores=2)
     assert (cost.alpha, cost.beta) == (pytest.approx(ALPHA), pytest.approx(BETA))
@@ -40,14 +40,14 @@ def test_the_model_is_found_again_where_ranks_have_to_share_cores() -> None:
     assert Cost.fitted(measured, "files", cores=4).error > 0.1  # the model of another machine
 
 
-def test_what_is_lost_in_noise_is_no_number() -> None:
+def test_costs_below_the_noise_have_no_number() -> None:
     walls = {NOTHING: [2.0], "files:sync": [1.9], "files:async": [1.8]}
     faster = replace(found(1), walls={CHECKPOINTS: walls, OUTPUT: walls})
     assert hidden(faster, "files") is None
     assert Cost.fitted([faster], "files", cores=2) is None
 
 
-def test_what_there_is_not_is_refused() -> None:
+def test_an_unknown_store_is_refused() -> None:
     with pytest.raises(CaseError, match="'tape' cannot be measured; choose from files, mpiio, zarr"):
         adjoint_io.Experiment(stores=("tape",)).check()
 

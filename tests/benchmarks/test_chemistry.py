@@ -82,14 +82,14 @@ def test_the_first_cells_alone_give_the_same(small, kernel, calls):
         np.testing.assert_array_equal(mine, all_cells)
 
 
-def test_errors_count_what_is_above_the_floor():
+def test_errors_count_concentrations_above_the_floor():
     solution = np.array([[1e6, 2e6], [1e4, 1e4]])
     largest, rms = errors(np.array([[1.1e6, 2e6], [9e9, 0.0]]), solution)
     assert largest == pytest.approx(0.1)
     assert rms == pytest.approx(0.1 / np.sqrt(2.0))
 
 
-def test_what_is_no_number_is_never_accurate():
+def test_a_nan_is_never_accurate():
     solution = np.full((1, 1), 1e6)
     run = measure(IdleContender(), Trial([None] * CALLS, [solution] * CALLS))
     assert run.error("first") == np.inf
@@ -117,7 +117,7 @@ def test_a_sweep_ends_at_the_first_accurate_setting(small, kernel, calls):
     assert not any(accurate[:-1])
 
 
-def test_a_contender_starts_anew_each_time(small, kernel, calls):
+def test_a_contender_restarts_each_time(small, kernel, calls):
     contender = AirshedCells(kernel, small, Settings("rodas3", 1e-5, 1.0))
     first, second = (measure(contender, calls, repeats=1) for _ in range(2))
     assert (first.largest, first.steps) == (second.largest, second.steps)
@@ -125,7 +125,7 @@ def test_a_contender_starts_anew_each_time(small, kernel, calls):
     assert AirshedCells(kernel, small, Settings("rodas3", 1e-3, 1.0)).result().shape == small.initial.shape
 
 
-def test_a_remembered_step_saves_steps(small, kernel, calls):
+def test_a_reused_step_saves_steps(small, kernel, calls):
     kept, forgotten = (
         measure(AirshedCells(kernel, small, Settings("rodas3", 1e-3, 1.0, 1.0, reuses_step)), calls, repeats=1)
         for reuses_step in (True, False)
@@ -141,7 +141,7 @@ def test_the_step_of_the_model_converges_to_the_same(small, calls):
     assert short < 0.5 * long
 
 
-def test_what_a_step_costs_grows_with_its_stages(kernel):
+def test_the_cost_of_a_step_grows_with_its_stages(kernel):
     two, six = (step_cost(kernel, method(name)) for name in ("ros2", "rodas4"))
     assert two.operations < six.operations
     assert two.touched < six.touched
@@ -182,7 +182,7 @@ def test_tolerances_of_micm_have_an_effect(small, calls):
 
 @WITH_MUSICA
 @pytest.mark.parametrize("cells", [1, 4, 5])
-def test_cells_of_micm_come_back_in_their_order(small, cells):
+def test_cells_of_micm_are_in_their_order(small, cells):
     contender = MicmCells(MicmModel(small), MicmSettings("rosenbrock", 1e-3, 1e2, 0.0, cells))
     contender.start()
     np.testing.assert_allclose(contender.result(), small.initial, rtol=1e-14)
@@ -232,7 +232,7 @@ def test_a_report_of_two_problems_is_not_ok(small):
     assert not reports.report([replace(wrong, agreement=comparisons.Agreement(float("nan")))]).ok
 
 
-def test_an_unknown_mechanism_is_told():
+def test_an_unknown_mechanism_is_refused():
     with pytest.raises(CaseError, match=r"no benchmark of the mechanism 'emp': did you mean emep"):
         problem("emp", 4)
 

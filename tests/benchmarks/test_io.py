@@ -51,7 +51,7 @@ def found(synchronous, asynchronous):
 
 
 @pytest.mark.parametrize(("compute", "write"), [(1.0, 0.4), (1.0, 1.0), (0.5, 1.5)])
-def test_a_writer_that_costs_the_computing_nothing_hides_all_that_could_be(compute, write):
+def test_a_writer_without_slowing_hides_the_greatest_possible_share(compute, write):
     """This holds in three of four steps: the first computation and the last writing overlap with nothing."""
     share = found(sync(compute, write), behind(compute, write))
     assert share.hidden.median == pytest.approx(1.0)
@@ -68,12 +68,12 @@ def test_a_writer_that_costs_the_computing_nothing_hides_all_that_could_be(compu
         (behind(1.0, 0.4, hands_over=0.4, slowed=0.4), -4 / 3, -1 / 3),
     ],
 )
-def test_what_is_waited_for_and_what_is_slowed_down_is_not_hidden(asynchronous, hidden, unwaited):
+def test_waiting_and_slowing_are_not_hidden(asynchronous, hidden, unwaited):
     share = found(sync(1.0, 0.4), asynchronous)
     assert (share.hidden.median, share.unwaited.median) == pytest.approx((hidden, unwaited))
 
 
-def test_the_share_is_what_the_run_is_shorter_by():
+def test_the_share_is_the_gain_of_the_run():
     one, other = sync(1.0, 0.4), behind(1.0, 0.4, hands_over=0.05, slowed=0.03)
     share = found(one, other)
     assert share.hidden.median == pytest.approx((one.steps - other.steps) / share.possible)
@@ -90,7 +90,7 @@ def test_one_disturbed_step_and_one_disturbed_pair_do_not_count():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.8])
-def test_the_share_is_found_in_computing_that_differs_by_more_than_the_writing_takes(share):
+def test_the_share_is_found_for_runs_that_vary_by_more_than_the_writing_time(share):
     """The control is a writer that hides nothing: it slows the computation by the time of writing."""
     random = np.random.default_rng(5)
     ones, others = [], []
@@ -105,11 +105,11 @@ def test_the_share_is_found_in_computing_that_differs_by_more_than_the_writing_t
     assert hidden.high - hidden.low < 0.4
 
 
-def test_nothing_is_told_where_nothing_could_be_hidden():
+def test_nothing_is_reported_without_possible_overlap():
     assert bench_io.overlap(measured([sync(0.0, 0.4)], [behind(0.0, 0.4)]), "files") is None
 
 
-def test_the_interval_of_the_median_holds_it_as_often_as_it_says():
+def test_the_interval_of_the_median_has_its_coverage():
     assert bench_io.median_of([1.0, 2.0, 3.0, 4.0, 5.0]) == bench_io.Median(3.0, None, None)
     assert bench_io.median_of([6.0, 1.0, 5.0, 2.0, 4.0, 3.0]) == bench_io.Median(3.5, 1.0, 6.0)
     for count in range(6, 14):
@@ -123,7 +123,7 @@ def test_the_interval_of_the_median_holds_it_as_often_as_it_says():
     assert 0.95 <= held / len(sides) < 1.0
 
 
-def test_the_tables_tell_the_wall_times_and_the_shares():
+def test_the_tables_have_the_wall_times_and_the_shares():
     slow = behind(1.0, 0.4, hands_over=0.1, slowed=0.1)
     asked = measured([sync(1.0, 0.5)] * 6, [behind(1.0, 0.5)] * 5 + [slow])
     walls, shares = bench_io.report(asked).tables
@@ -142,7 +142,7 @@ def test_the_report_is_json():
 
 
 @pytest.mark.parametrize(("pairs", "told"), [(bench_io.FEWEST - 1, False), (bench_io.FEWEST, True)])
-def test_a_share_is_told_only_with_its_interval(pairs, told):
+def test_a_share_is_reported_only_with_its_interval(pairs, told):
     """Fewer runs are refused with a message: their result can be far outside 0 to 100 %."""
     table = bench_io.report(measured([sync(1.0, 0.5)] * pairs, [behind(1.0, 0.5)] * pairs)).tables[1]
     (row,) = table.rows
@@ -156,7 +156,7 @@ def test_the_picture_is_a_png(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "64", "64x64", "0x4x4", "axbxc", "4x4x4x4"])
-def test_a_grid_that_is_none_is_refused(text):
+def test_an_invalid_grid_is_refused(text):
     with pytest.raises(CaseError, match="is not a grid"):
         bench_io.grid_of(text)
 
@@ -204,7 +204,7 @@ def test_computing_that_does_not_wait_for_copies_tears_records(tmp_path, monkeyp
     assert not np.all(np.diff(records_of_a_run(tmp_path, monkeypatch, "gather:async"), axis=1) == 1.0)
 
 
-def test_the_load_computes_as_long_as_is_asked_with_the_state_in_it():
+def test_the_load_computes_for_the_requested_time():
     load = Load(["A", "B", "C"], (2, 3, 4), 0.05, 0)
     assert load._calls == 3
     assert load._turns > 0
@@ -217,6 +217,6 @@ def test_the_load_computes_as_long_as_is_asked_with_the_state_in_it():
     assert not any(np.array_equal(held[name], before[name]) for name in before)
 
 
-def test_a_strategy_that_is_none_is_named():
+def test_an_unknown_strategy_is_named():
     with pytest.raises(CaseError, match=r"strategy 'fils' cannot be measured: choose from gather"):
         bench_io.run(bench_io.Experiment(("fils",)))

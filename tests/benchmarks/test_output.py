@@ -20,7 +20,7 @@ def rows(pairs):
     return {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
 
 
-def test_the_median_difference_is_told_with_its_interval():
+def test_the_median_difference_has_an_interval():
     found = rows([pair(3.0, added) for added in (0.0, 0.05, 0.1, 0.1, 0.1, 0.1, 0.2, 0.9)])
     wall = found["wall time"]
     assert (wall["without [s]"], wall["added [s]"]) == pytest.approx((3.0, 0.1))

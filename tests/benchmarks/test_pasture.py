@@ -15,7 +15,7 @@ AUSTRALIA = {
 }  # fmt: skip
 
 
-def test_figures_are_medians_and_a_century_goes_on_as_the_later_batches() -> None:
+def test_figures_are_medians_and_a_century_is_extrapolated_from_later_batches() -> None:
     found = report(QUEENSLAND, AUSTRALIA, 10.0)
     assert found.facts["queensland_year_s"] == 0.75
     assert found.facts["queensland_compute_s"] == 0.25

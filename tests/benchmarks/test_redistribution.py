@@ -34,7 +34,7 @@ def test_one_rank_is_no_two_groups():
     assert answer.exit_code == 2
 
 
-def test_what_a_rank_complains_of_is_told():
+def test_the_error_of_a_rank_is_reported():
     code = "import sys; sys.exit('airshed: error: the token is short')"
     failing = subprocess.Popen([sys.executable, "-c", code], stdout=-1, stderr=-1, text=True)
     with pytest.raises(AirshedError, match="ranks of the benchmark failed: the token is short"):

@@ -74,7 +74,7 @@ def test_the_fit_finds_the_numbers_that_made_the_points(costs: tuple[float, ...]
     assert fitted.spread == pytest.approx(spread, abs=1e-12)
 
 
-def test_no_number_is_below_zero_and_points_that_do_not_fit_are_told_apart() -> None:
+def test_constants_are_not_negative_and_points_that_do_not_fit_are_distinguished() -> None:
     points = [as_measured(KNOWN, each) for each in LOADS]
     bent = [replace(point, compute=point.compute * (1.5 if point.load.levels == 16 else 1.0)) for point in points]
     fitted = Machine.fitted(bent)
@@ -92,7 +92,7 @@ def test_one_rank_alone_has_neither_halo_nor_sums() -> None:
     assert (parts.halo, parts.sums, parts.imbalance) == (0.0, 0.0, 0.0)
 
 
-def test_ranks_that_never_wait_tell_nothing_of_halos() -> None:
+def test_ranks_that_never_wait_determine_no_cost_of_halos() -> None:
     """The reason is that their halo exchange may progress all the time."""
     points = [as_measured(KNOWN, each) for each in LOADS]
     fitted = Machine.fitted([replace(point, halo=0.0) for point in points])
@@ -107,7 +107,7 @@ def spent(wall: float, halo: float, busy: float) -> Spent:
     return Spent(512, 32, 66, 12, wall, busy, parts, halo, 0.0, 1e6, ((halo, 0.0),) * 11 + ((5.0 * halo, 0.0),))
 
 
-def test_shares_add_up_and_calls_cost_what_the_last_to_come_spends_in_them() -> None:
+def test_shares_add_up_and_the_cost_of_calls_is_that_of_the_last_rank() -> None:
     run = Run(Setup("case", "grid", 2), (spent(1.0, 0.1, 0.9), spent(1.0, 0.3, 0.7)))
     assert sum(run.shares.values()) == pytest.approx(1.0)
     assert tuple(run.shares) == SHARES
@@ -157,13 +157,13 @@ def test_two_ranks_are_measured_in_processes_of_their_own() -> None:
 
 
 @pytest.mark.thorough
-def test_copies_of_a_case_run_at_once_and_share_nothing() -> None:
+def test_independent_runs_of_a_case_are_simultaneous() -> None:
     run = run_once(Setup("aqm-benchmark", "coarse", 2, COARSE, independent=True), 0.5)
     assert [rank.columns for rank in run.ranks] == [256, 256]
     assert [rank.bytes for rank in run.ranks] == [0, 0]
 
 
-def test_efficiency_tells_the_program_from_the_machine() -> None:
+def test_efficiency_separates_the_program_from_the_machine() -> None:
     """Two ranks lose 10 % on a machine on which two programs lose 20 %, whatever its speed in a round."""
     speeds = (1.0, 3.0, 2.0, 1.5, 1.2, 4.0)
     kinds = {"one": (1, 1.0), "together": (2, 0.5 / 0.8 / 0.9), "independent": (2, 1.0 / 0.8)}
@@ -180,19 +180,19 @@ def test_efficiency_tells_the_program_from_the_machine() -> None:
     assert [row[1] for row in rows] == pytest.approx([0.72, 0.5, 0.8, 0.9])
 
 
-def test_ranks_that_fail_say_why() -> None:
+def test_failing_ranks_report_the_reason() -> None:
     with pytest.raises(AirshedError, match="ended with code"):
         run_once(Setup("aqm-benchmark", "wrong", 1, ("grid.nothing=1",)), 0.5)
 
 
-def test_the_north_east_has_about_as_many_numbers_as_theirs() -> None:
+def test_the_north_east_has_about_as_many_numbers_as_in_the_paper() -> None:
     five = region("aqm-benchmark", (50.0, 200.0, 600.0, 1500.0, 3000.0))
     assert five.make_grid().shape == (5, COLUMNS[1], COLUMNS[0])
     assert COLUMNS[0] * COLUMNS[1] * 5 * 35 * 8 == pytest.approx(THEIR_BYTES, rel=0.01)
 
 
 @pytest.mark.parametrize("ranks", ["", "1,two", "0,1", "2,4", "1;2"])
-def test_ranks_that_are_no_numbers_are_refused(ranks: str) -> None:
+def test_invalid_numbers_of_ranks_are_refused(ranks: str) -> None:
     result = CliRunner().invoke(app, ["scaling", "--ranks", ranks])
     assert result.exit_code != 0
     assert "--ranks" in result.output

@@ -41,7 +41,7 @@ def test_it_finds_nothing_wrong(case: Callable[[str], Path], component: str, mod
     assert answer.stdout.count(" passed") == 4, "all its stages ran"
 
 
-def test_it_finds_what_is_wrong(case: Callable[[str], Path]) -> None:
+def test_it_finds_an_error(case: Callable[[str], Path]) -> None:
     answer = run_tester("components:Wrong", case("bucket"))
     assert "test_get_grid_shape" in answer.stdout
     assert "There were errors" in answer.stderr

@@ -122,7 +122,7 @@ def refused(function: Callable[..., object], *arguments: object) -> None:
 
 
 @ALL
-def test_every_function_is_there_and_does_what_bmi_says(started: Started, model: str) -> None:
+def test_every_function_satisfies_the_bmi_standard(started: Started, model: str) -> None:
     bmi = CallRecorder(started(model))
     check_names(bmi, model)
     assert (bmi.get_start_time(), bmi.get_current_time(), bmi.get_time_units()) == (0.0, 0.0, "s")

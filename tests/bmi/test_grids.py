@@ -27,7 +27,7 @@ def line(name: str, *values: float, width: float = 0.0) -> Coordinate:
         (line("x", *np.linspace(100.0, 101.0, 11)), "uniform_rectilinear"),
     ],
 )
-def test_a_row_is_uniform_where_its_spacing_is_known_and_even(coordinate: Coordinate, kind: str) -> None:
+def test_a_row_with_even_spacing_is_uniform(coordinate: Coordinate, kind: str) -> None:
     found = grid_of(Axes((coordinate,)), ("x",))
     assert (found.type, found.rank, found.size) == (kind, 1, len(coordinate.values))
     assert list(found.nodes) == ["x"]

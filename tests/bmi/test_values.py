@@ -63,7 +63,7 @@ def test_it_has_the_bits_of_the_simulation(started: Started, case: Case, model: 
 @pytest.mark.parametrize(
     "model", [pytest.param(each, marks=pytest.mark.thorough) if each == "pasture" else each for each in SET]
 )
-def test_what_is_set_acts_as_in_the_simulation(started: Started, case: Case, model: str) -> None:
+def test_set_values_have_the_effect_of_the_simulation(started: Started, case: Case, model: str) -> None:
     name, value = SET[model]
     middle, component = TIMES[model][1], started(model)
     found = {}
@@ -165,7 +165,7 @@ def test_a_case_of_another_model_is_refused(case: Case) -> None:
         (lambda c: Air().initialize(""), "has no case.toml"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(started: Started, call: Any, message: str) -> None:
+def test_invalid_calls_are_refused_and_change_nothing(started: Started, call: Any, message: str) -> None:
     air = started("air")
     before = all_values(air)
     with pytest.raises(CaseError, match=message):
@@ -190,7 +190,7 @@ def test_a_number_that_cannot_be_set_is_refused(started: Started, value: Any, me
     assert same(all_values(bucket), before)
 
 
-def test_it_can_begin_again(case: Case, started: Started) -> None:
+def test_it_can_be_initialized_again(case: Case, started: Started) -> None:
     bucket = started("bucket")
     first = all_values(bucket)
     bucket.update()

@@ -118,7 +118,7 @@ def test_a_live_session_has_the_fields_of_the_run(golden: Path) -> None:
         np.testing.assert_array_equal(client["O3"].values.astype(np.float32), run["O3"].values[-1])
 
 
-def test_another_run_would_be_seen(golden: Path) -> None:
+def test_another_run_is_detected(golden: Path) -> None:
     """Negative control of the comparisons above: another wind gives other bits."""
     case = load_case(golden / "case", ['meteorology.eastward="6.01 m/s"']).allowing_code()
     with airshed.Simulation(case) as simulation, airshed.open_run(golden / "run") as run:

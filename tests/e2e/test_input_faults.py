@@ -39,7 +39,7 @@ def sound(weather: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "fault", [pytest.param(each, marks=pytest.mark.thorough) if each == "cut" else each for each in FAULTS]
 )
-def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
+def test_a_failing_file_is_reported_and_the_run_resumes_after_its_repair(
     fault: str, weather: Path, sound: dict[str, bytes], tmp_path: Path
 ) -> None:
     [message] = trial(SingleRank(), weather, tmp_path / "run", fault, "parallel")
@@ -50,7 +50,7 @@ def test_a_file_that_goes_bad_is_told_and_the_run_goes_on_when_it_is_back(
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not PROGRAM.with_name("mpiexec").exists(), reason="mpiexec of the wheel mpich is not installed")
-def test_all_ranks_stop_alike_and_go_on(weather: Path, sound: dict[str, bytes]) -> None:
+def test_all_ranks_stop_together_and_resume(weather: Path, sound: dict[str, bytes]) -> None:
     folder, program = weather.parent, Path(__file__).with_name("failing_input.py")
     line = [str(PROGRAM.with_name("mpiexec")), "-n", "2", python(), str(program), str(folder)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, env=dict(os.environ))
@@ -63,7 +63,7 @@ def test_all_ranks_stop_alike_and_go_on(weather: Path, sound: dict[str, bytes]) 
     assert contents(folder / "root" / "output.nc") == sound
 
 
-def test_what_is_compared_can_differ(weather: Path, sound: dict[str, bytes], tmp_path: Path) -> None:
+def test_the_comparison_can_fail(weather: Path, sound: dict[str, bytes], tmp_path: Path) -> None:
     """Negative control: a file that is restored with other values."""
     path = bad_file(weather)
     before = path.read_bytes()

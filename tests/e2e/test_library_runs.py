@@ -25,7 +25,7 @@ def times(folder: Path) -> int:
         return len(file["time"])
 
 
-def test_asking_for_the_end_again_leaves_the_results_alone(tmp_path: Path) -> None:
+def test_a_second_run_to_the_end_leaves_the_results_unchanged(tmp_path: Path) -> None:
     with simulation(tmp_path / "run") as sim:
         sim.run()
         sim.run()
@@ -41,7 +41,7 @@ def test_a_stop_in_the_last_step_is_the_end(tmp_path: Path) -> None:
     assert state.state == "finished"
 
 
-def test_a_stopped_run_goes_on_in_the_same_process(tmp_path: Path) -> None:
+def test_a_stopped_run_continues_in_the_same_process(tmp_path: Path) -> None:
     with simulation(tmp_path / "whole") as sim:
         sim.run()
     with simulation(tmp_path / "run") as sim:
@@ -52,7 +52,7 @@ def test_a_stopped_run_goes_on_in_the_same_process(tmp_path: Path) -> None:
     assert contents(tmp_path / "run" / "output.nc") == contents(tmp_path / "whole" / "output.nc")
 
 
-def test_piece_by_piece_is_one_result(tmp_path: Path) -> None:
+def test_a_run_in_parts_has_one_result(tmp_path: Path) -> None:
     with simulation(tmp_path / "run") as sim:
         for hour in (1, 2, 3):
             assert not (tmp_path / "run" / "output.nc").exists()
@@ -68,7 +68,7 @@ def test_a_folder_that_cannot_be_used_is_refused_before_the_model_is_built(tmp_p
         simulation(tmp_path / "run", f"chemistry.mechanism={tmp_path / 'broken.def'}")
 
 
-def test_resuming_says_from_where(tmp_path: Path) -> None:
+def test_a_resumed_run_reports_its_start(tmp_path: Path) -> None:
     with simulation(tmp_path / "run") as sim:
         sim.run(until="2 h")
         assert sim.notices == []
@@ -81,7 +81,7 @@ def test_resuming_says_from_where(tmp_path: Path) -> None:
         simulation(tmp_path / "run", resume=True)
 
 
-def test_emission_is_told_by_kind_of_source(tmp_path: Path) -> None:
+def test_emission_is_reported_by_kind_of_source(tmp_path: Path) -> None:
     with netCDF4.Dataset(tmp_path / "field.nc", "w") as file:
         for name in ("lat", "lon"):
             file.createDimension(name, 2)

@@ -82,7 +82,7 @@ def difference(folder: Path, alone: Path) -> list[str]:
     return wrong
 
 
-def test_two_ranks_write_what_one_writes(tmp_path: Path, alone: Path) -> None:
+def test_two_ranks_write_the_files_of_one(tmp_path: Path, alone: Path) -> None:
     """All strategies write in one run; their merged files are equal byte by byte."""
     folder = tmp_path / "run"
     done = run(folder, "-n", "2", "--threads", "1", mode="sync")
@@ -128,7 +128,7 @@ def test_the_comparison_sees_a_single_bit(tmp_path: Path, alone: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_rank_that_is_killed_is_named_and_three_others_go_on(tmp_path: Path, alone: Path) -> None:
+def test_a_killed_rank_is_named_and_three_ranks_resume(tmp_path: Path, alone: Path) -> None:
     folder = tmp_path / "run"
     killed = run(folder, "-n", "2", restarts="files", die=f"after {OF_THE_SECOND_RANK} 1")
     assert killed.returncode == 128 + signal.SIGKILL
@@ -142,7 +142,7 @@ def test_a_rank_that_is_killed_is_named_and_three_others_go_on(tmp_path: Path, a
 
 
 @pytest.mark.thorough
-def test_ranks_that_are_stopped_leave_valid_files_and_one_goes_on(tmp_path: Path, alone: Path) -> None:
+def test_stopped_ranks_leave_valid_files_and_one_rank_resumes(tmp_path: Path, alone: Path) -> None:
     folder = tmp_path / "run"
     line = command("run", "west-europe", "--output", folder, "-n", "2", overrides=settings("sync", restarts="mpiio"))
     first = f"records/second/000001.{tile_of(0)}"
@@ -179,7 +179,7 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
     ],
     ids=["mechanism", "ranks"],
 )
-def test_what_is_wrong_for_all_ranks_is_told_once(tmp_path: Path, overrides: list[str], part: str) -> None:
+def test_an_error_on_all_ranks_is_reported_once(tmp_path: Path, overrides: list[str], part: str) -> None:
     folder = tmp_path / "runs" / "run"
     refused = airshed("run", "west-europe", "-n", "2", "--output", folder, overrides=[*settings("async"), *overrides])
     assert (refused.returncode, refused.stdout, len(told(refused))) == (2, "", 1)
@@ -187,7 +187,7 @@ def test_what_is_wrong_for_all_ranks_is_told_once(tmp_path: Path, overrides: lis
     assert not folder.parent.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_told_as_on_one_rank(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported_as_on_one_rank(tmp_path: Path) -> None:
     """The first rank alone tries to write, and the others do not wait for it."""
     (tmp_path / "file").touch()
     refused = airshed("run", "west-europe", "-n", "2", "--output", tmp_path / "file" / "run")
@@ -200,7 +200,7 @@ def test_a_folder_that_cannot_be_written_is_told_as_on_one_rank(tmp_path: Path) 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("small_disk", ["32m"], indirect=True)
-def test_a_full_disk_is_told_once_and_the_run_goes_on_when_there_is_space(small_disk: Path, alone: Path) -> None:
+def test_a_full_disk_is_reported_once_and_the_run_resumes_when_there_is_space(small_disk: Path, alone: Path) -> None:
     filler, folder = small_disk / "filler", small_disk / "run"
     filler.write_bytes(bytes(26 << 20))
     full = run(folder, "-n", "2", restarts="files")

@@ -256,7 +256,7 @@ def test_the_case_itself_runs(pristine: Path, tmp_path: Path) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
 
 
-def test_places_that_cannot_be_written_to(pristine: Path, tmp_path: Path) -> None:
+def test_unwritable_folders(pristine: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place in ("file", "file/below"):
         assert "choose another folder" in refused_here("run", pristine, "--output", tmp_path / place)

@@ -111,7 +111,7 @@ def stop(folder: Path, number: signal.Signals, past: str) -> str:
     return errors
 
 
-def test_a_stopped_run_is_shorter_valid_and_goes_on(tmp_path: Path, undisturbed: Path) -> None:
+def test_a_stopped_run_is_shorter_valid_and_resumes(tmp_path: Path, undisturbed: Path) -> None:
     """SIGTERM comes in the spin-up, which has no output, then Ctrl-C after it."""
     folder, whole = tmp_path / "run", contents(undisturbed / "output.nc")
     for number, past, records in ((signal.SIGTERM, "spin-up", range(1)), (signal.SIGINT, " 00:", range(1, 7))):

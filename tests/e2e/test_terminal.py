@@ -90,7 +90,17 @@ def check_summary(folder: Path, shown: str) -> None:
     assert [part for part in facts if part not in shown] == []
     assert "MALO2H" not in shown
     text = (folder / "summary.txt").read_text()
-    tables = ("Budgets", "nitrogen", "sulphur", "residual", "Extremes", "industry", "vegetation", "kg/day", "Wall time")
+    tables = (
+        "Budgets",
+        "nitrogen",
+        "sulphur",
+        "residual",
+        "Minima and maxima",
+        "industry",
+        "vegetation",
+        "kg/day",
+        "Wall time",
+    )
     assert [part for part in tables if part not in text] == []
     assert max(map(len, text.splitlines())) < 100
     data = json.loads((folder / "summary.json").read_text())
@@ -107,7 +117,7 @@ def check_summary(folder: Path, shown: str) -> None:
         assert budgets[species]["emitted"] == pytest.approx(amount, rel=1e-2), species
 
 
-def test_the_output_says_what_it_owes_and_what_its_species_weigh(
+def test_the_output_has_sources_and_molar_masses(
     piped: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     with netCDF4.Dataset(piped[0] / "output.nc") as file:

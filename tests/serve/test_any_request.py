@@ -104,7 +104,7 @@ def ask(server: Server, method: str, path: str, body: bytes | None = None, **hea
         connection.close()
 
 
-def test_a_defect_is_found_and_the_server_goes_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_continues_after_a_defect(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control of the test above."""
     from airshed.serve import sessions
 
@@ -117,7 +117,7 @@ def test_a_defect_is_found_and_the_server_goes_on(server: Server, monkeypatch: p
     assert ask(server, "GET", "/api/sessions/main")[0] == 200
 
 
-def test_what_is_wrong_is_told_as_the_document_says(server: Server) -> None:
+def test_errors_have_the_form_of_the_openapi_document(server: Server) -> None:
     document = json.loads(ask(server, "GET", "/api/openapi.json")[1])
     for method, path in (("GET", "/api/nothing"), ("PUT", "/api/sessions/main"), ("GET", "/api/sessions/no")):
         assert set(json.loads(ask(server, method, path)[1])) == {"error", "message"}

@@ -41,7 +41,7 @@ def is_ended(made: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize("text", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n"])
-def test_a_connection_whose_request_does_not_come_is_ended(served: Server, text: bytes) -> None:
+def test_a_connection_without_a_request_is_ended(served: Server, text: bytes) -> None:
     with knock(served, text) as made:
         assert is_ended(made)
     with airshed.connect(served.url) as client:
@@ -78,7 +78,7 @@ def owned(server: Server) -> http.client.HTTPConnection:
     return made
 
 
-def test_of_more_strangers_than_the_limit_the_oldest_ends_at_once(served: Server) -> None:
+def test_above_the_limit_the_oldest_unauthenticated_connection_ends(served: Server) -> None:
     made = [knock(served) for _ in range(6)]  # three quarters of all
     with knock(served):
         made[0].settimeout(0.4)  # less than the time for a header
@@ -87,7 +87,7 @@ def test_of_more_strangers_than_the_limit_the_oldest_ends_at_once(served: Server
         each.close()
 
 
-def test_the_owner_gets_in_and_stays_whatever_strangers_do(served: Server) -> None:
+def test_unauthenticated_connections_never_block_the_owner(served: Server) -> None:
     owner = owned(served)
     strangers = [knock(served, ASKED % served.port) for _ in range(40)]
     for _ in range(3):
@@ -100,7 +100,7 @@ def test_the_owner_gets_in_and_stays_whatever_strangers_do(served: Server) -> No
         each.close()
 
 
-def test_without_the_reserve_the_owner_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_reserve_the_owner_cannot_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: unauthenticated connections take all places, and none of them is ended for a new one."""
     with serving(load_case(CASE), Limits(connections=4, head=30.0)) as server:
         protocol = server._uvicorn.config.http
@@ -115,7 +115,7 @@ def test_without_the_reserve_the_owner_stays_outside(monkeypatch: pytest.MonkeyP
             each.close()
 
 
-def test_a_connection_of_strangers_ends_after_so_many_requests(served: Server) -> None:
+def test_an_unauthenticated_connection_ends_after_a_number_of_requests(served: Server) -> None:
     with knock(served, (ASKED % served.port) * 60) as made:
         content = b"".join(iter(lambda: made.recv(65536), b""))
     assert 1 <= content.count(b"HTTP/1.1 ") <= 30
@@ -133,7 +133,7 @@ def until_ended(made: socket.socket, text: bytes, pause: float, most: float = 20
     return time.monotonic() - began
 
 
-def test_a_stranger_that_is_silent_or_stays_long_is_ended() -> None:
+def test_a_silent_or_long_unauthenticated_connection_is_ended() -> None:
     with serving(load_case(CASE), Limits(unauthenticated_silence=1, unauthenticated=2.0)) as server:
         with knock(server, ASKED % server.port) as made:
             assert b"HTTP/1.1 404" in b"".join(iter(lambda: made.recv(65536), b""))
@@ -156,7 +156,7 @@ def test_a_client_that_never_reads_is_ended(served: Server) -> None:
         assert until_ended(made, b"GET %s HTTP/1.1\r\n%s\r\n\r\n" % (path, head), pause=0.001, most=60.0) < 50.0
 
 
-def test_of_websockets_that_say_nothing_the_first_ends(served: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_silent_websocket_ends(served: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airshed.serve.connections.MOST_PENDING", 2)
     with ExitStack() as stack:
         silent = [stack.enter_context(connect(f"ws://127.0.0.1:{served.port}/api/live")) for _ in range(3)]

@@ -21,7 +21,7 @@ def pasture(serve) -> Iterator[Remote]:
         yield client
 
 
-def test_a_field_of_packed_cells_comes_as_its_map(pasture: Remote) -> None:
+def test_a_field_of_packed_cells_is_sent_as_a_map(pasture: Remote) -> None:
     info = pasture.info()
     assert (info.grid.kind, info.state.model) == ("packed", "pasture")
     green = next(each for each in info.variables if each.name == "green_leaf")

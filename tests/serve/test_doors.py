@@ -49,7 +49,7 @@ def test_an_empty_host_is_refused(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_other_machines_come_by_tls_or_where_that_is_wanted(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_machines_need_tls_or_insecure(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--insecure" in refused(CASE, "--host", host).stderr
     with pytest.raises(CaseError, match="makes the server reachable from other machines"):
         Server(SingleRank(), Address(host))
@@ -57,13 +57,13 @@ def test_other_machines_come_by_tls_or_where_that_is_wanted(host: str, capsys: p
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "::1"])
-def test_this_machine_needs_no_leave(host: str) -> None:
+def test_this_machine_needs_no_option(host: str) -> None:
     address = Address(host)
     address.check()
     assert address.warnings(1) == []
 
 
-def test_an_open_address_works_here_and_says_what_others_need(tmp_path: Path) -> None:
+def test_an_open_address_works_here_and_warns_about_host_names(tmp_path: Path) -> None:
     address = Address("0.0.0.0", insecure=True)
     with serving(load_case(CASE), address=address) as server, airshed.connect(server.url) as main:
         assert server.url.startswith(f"http://127.0.0.1:{server.port}/")
@@ -129,7 +129,7 @@ def test_a_body_that_is_too_long_is_refused(served: Server, kind: str) -> None:
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "9" * 5000, "abc", "1, 2"])
-def test_a_length_that_is_none_is_refused(served: Server, length: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_length_is_refused(served: Server, length: str, capfd: pytest.CaptureFixture[str]) -> None:
     status, _ = ask(served, post(served, f"Content-Length: {length}"))
     assert status in (400, 413)
     assert "Traceback" not in capfd.readouterr().err
@@ -147,7 +147,7 @@ def test_malformed_tokens_are_wrong_ones(token: str) -> None:
     ["", "http://127.0.0.1:8017/", "ftp://127.0.0.1:1/#token=x", "http://127.0.0.1:99999/#token=x", "http://[::1/#token=x",
      "http://127.0.0.1:port/#token=x", "http://127.0.0.1:1/#token=", "http:///#token=x", "http://127.0.0.1:1/#token=é\n"],
 )  # fmt: skip
-def test_a_client_refuses_an_address_that_is_none_in_a_line(url: str) -> None:
+def test_a_client_refuses_an_invalid_address_in_one_line(url: str) -> None:
     with pytest.raises(AirshedError) as error:
         airshed.connect(url)
     assert len(str(error.value).splitlines()) == 1

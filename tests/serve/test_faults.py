@@ -46,7 +46,7 @@ def main(served: Server) -> Iterator[Remote]:
         yield client
 
 
-def test_a_session_whose_step_failed_can_be_asked_and_restored(
+def test_a_failed_session_can_be_read_and_restored(
     served: Server, main: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with main.branch() as other:
@@ -70,7 +70,7 @@ def test_a_session_whose_step_failed_can_be_asked_and_restored(
         assert np.isfinite(main.values("TRACER")).all()
 
 
-def test_a_branch_can_go_back_to_where_it_began(main: Remote) -> None:
+def test_a_branch_can_be_restored_to_its_start(main: Remote) -> None:
     main.step(2)
     name = main.snapshot()
     main.step(1)
@@ -120,7 +120,7 @@ def test_a_connection_that_cannot_send_any_more_is_closed(
     assert "ValueError: a defect" in capfd.readouterr().err
 
 
-def test_a_subscription_goes_on_when_a_failed_session_is_restored(
+def test_a_subscription_continues_after_a_failed_session_is_restored(
     served: Server, main: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = served.engine.host.sessions["main"].simulation.model
@@ -154,9 +154,7 @@ def test_a_version_is_that_of_the_state_alone(main: Remote) -> None:
     assert main.restart().version == version + 1
 
 
-def test_a_state_that_cannot_be_kept_takes_no_other_session_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_that_cannot_be_stored_ends_no_other_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     close = HostedSession.close
 
     def failing(hosted: HostedSession) -> None:
@@ -207,7 +205,7 @@ class DelayedQueue:
         self.queue.put(request)
 
 
-def test_what_is_asked_while_a_server_ends_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_during_the_end_of_a_server_get_a_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as pool:
         with serving(load_case(CASE)) as server:
             slow = DelayedQueue(server.engine._requests)

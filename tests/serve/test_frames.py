@@ -29,7 +29,7 @@ fields = arrays.arrays(np.float32, (3, 5), elements=st.floats(-1e6, 1e6, width=3
 
 
 @given(fields, st.booleans())
-def test_float32_comes_back_as_it_was(values: np.ndarray, compress: bool) -> None:
+def test_float32_is_unchanged(values: np.ndarray, compress: bool) -> None:
     (found,) = frames(sent(values, compress=compress))
     assert found.values.tobytes() == values.tobytes()
 
@@ -65,7 +65,7 @@ def test_frames_follow_each_other_and_values_begin_at_a_multiple_of_8() -> None:
 
 
 @pytest.mark.parametrize("broken", [b"XXXX", b"ASF1", b"ASF1\xff\xff\xff\xff", sent(np.zeros((2, 2)))[:-20]])
-def test_what_is_no_frame_is_refused(broken: bytes) -> None:
+def test_an_invalid_frame_is_refused(broken: bytes) -> None:
     with pytest.raises(DataError):
         list(frames(broken))
 

@@ -39,7 +39,7 @@ def test_the_first_to_command_has_control(lease: Lease) -> None:
     assert not lease.state_for(TWO).yours
 
 
-def test_who_is_silent_loses_it(lease: Lease, clock: Clock) -> None:
+def test_a_silent_client_loses_control(lease: Lease, clock: Clock) -> None:
     lease.command(ONE)
     clock.now = 29.0
     lease.command(ONE)
@@ -51,7 +51,7 @@ def test_who_is_silent_loses_it(lease: Lease, clock: Clock) -> None:
     assert lease.state_for(TWO).yours
 
 
-def test_who_gives_up_hands_over_to_who_asked(lease: Lease) -> None:
+def test_control_passes_to_the_client_that_requested_it(lease: Lease) -> None:
     lease.command(ONE)
     assert lease.ask(TWO).asking is None
     assert lease.ask(TWO, ask=True).asking == "Two"
@@ -76,7 +76,7 @@ def test_control_goes_over_http(rotation: Server, remote: Remote) -> None:
         other._ask("DELETE", "/control")
 
 
-def test_a_client_that_asks_too_often_is_held_up(clock: Clock) -> None:
+def test_a_client_with_too_many_requests_is_refused(clock: Clock) -> None:
     bucket = Bucket(2.0, 3.0, clock)
     assert [bucket.take() for _ in range(4)] == [True, True, True, False]
     clock.now = 1.0

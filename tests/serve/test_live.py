@@ -66,7 +66,7 @@ def test_a_subscription_sends_the_present_and_then_each_newer_state(rotation: Se
         tell(socket, unsubscribe="map")
 
 
-def test_a_command_gets_its_reply_and_others_hear_of_it(rotation: Server) -> None:
+def test_a_command_gets_its_reply_and_other_clients_an_event(rotation: Server) -> None:
     with live(rotation, "one") as one, live(rotation, "two") as two:
         tell(one, command={"kind": "step", "steps": 2}, id=7)
         reply = until(one, "reply", 7)
@@ -80,7 +80,7 @@ def test_a_command_gets_its_reply_and_others_hear_of_it(rotation: Server) -> Non
         assert until(two, "event", "state")["state"]["log_entries"] > 0
 
 
-def test_a_reader_that_comes_back_gets_no_frame_twice(rotation: Server, remote: Remote) -> None:
+def test_a_reconnected_reader_gets_no_frame_twice(rotation: Server, remote: Remote) -> None:
     version = remote.step(1).version
     with live(rotation) as socket:
         tell(socket, subscribe={"id": "map", "variable": "TRACER", "since": version})
@@ -90,7 +90,7 @@ def test_a_reader_that_comes_back_gets_no_frame_twice(rotation: Server, remote: 
         assert next_frame(socket).header.dropped == 0
 
 
-def test_a_slow_reader_gets_the_newest_and_is_told_what_it_missed(rotation: Server, remote: Remote) -> None:
+def test_a_slow_reader_gets_the_newest_frame_and_the_number_missed(rotation: Server, remote: Remote) -> None:
     with live(rotation) as socket:
         tell(socket, subscribe={"id": "map", "variable": "TRACER", "level": 0, "hz": 5})
         first = next_frame(socket)
@@ -117,7 +117,7 @@ def test_a_slow_reader_gets_the_newest_and_is_told_what_it_missed(rotation: Serv
         "[" * 5000,
     ],
 )
-def test_a_message_that_is_none_is_answered(rotation: Server, message: str) -> None:
+def test_an_invalid_message_gets_an_error(rotation: Server, message: str) -> None:
     with live(rotation) as socket:
         socket.send(message)
         assert until(socket, "reply", "message")["ok"] is False
@@ -142,7 +142,7 @@ def test_a_page_of_another_origin_gets_no_socket(rotation: Server) -> None:
         pass
 
 
-def test_a_range_that_falls_is_refused(rotation: Server) -> None:
+def test_a_decreasing_range_is_refused(rotation: Server) -> None:
     with live(rotation) as socket:
         tell(socket, subscribe={"id": "map", "variable": "TRACER", "encoding": "byte", "range": [1.0, 0.0]})
         assert "two increasing numbers" in until(socket, "reply", "map")["problem"]["message"]
@@ -156,7 +156,7 @@ def test_a_message_that_is_too_large_ends_the_socket(rotation: Server) -> None:
             until(socket, "event", "never", 10.0)
 
 
-def test_a_client_that_vanishes_amid_frames_harms_nobody(rotation: Server, remote: Remote) -> None:
+def test_a_client_that_disconnects_during_frames_affects_no_other(rotation: Server, remote: Remote) -> None:
     for _ in range(5):
         with live(rotation) as socket:
             tell(socket, subscribe={"id": "map", "variable": "TRACER", "hz": 60})
@@ -165,7 +165,7 @@ def test_a_client_that_vanishes_amid_frames_harms_nobody(rotation: Server, remot
     assert remote.step(1).status == "paused"
 
 
-def test_budgets_come_at_once_and_where_the_state_is_another_one(rotation: Server, remote: Remote) -> None:
+def test_budgets_are_sent_first_and_after_changes_of_the_state(rotation: Server, remote: Remote) -> None:
     with live(rotation) as socket:
         tell(socket, subscribe_budgets={"every": 0.1})
         first = until(socket, "event", "budget")
@@ -184,7 +184,7 @@ def test_budgets_come_at_once_and_where_the_state_is_another_one(rotation: Serve
         assert "no session 'none'" in until(socket, "reply")["problem"]["message"]
 
 
-def test_a_command_that_cannot_be_is_answered_by_its_number_and_says_why(rotation: Server) -> None:
+def test_an_invalid_command_gets_an_error_with_its_number(rotation: Server) -> None:
     with live(rotation) as socket:
         tell(socket, command={"kind": "step", "steps": -3}, id=71)
         problem = until(socket, "reply", 71)["problem"]

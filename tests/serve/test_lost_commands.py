@@ -54,14 +54,14 @@ def resumed(folder: Path) -> tuple[list[str], int]:
         return main.info().notices, main.state.log_entries
 
 
-def test_nothing_is_told_where_nothing_is_lost(left: Path, tmp_path: Path) -> None:
+def test_without_losses_there_are_no_notices(left: Path, tmp_path: Path) -> None:
     shutil.copytree(left, tmp_path / "live")
     notices, commands = resumed(tmp_path / "live")
     assert commands == 5
     assert not any("lost" in each for each in notices)
 
 
-def test_commands_after_an_older_state_are_told(left: Path, tmp_path: Path) -> None:
+def test_commands_after_an_older_state_are_reported(left: Path, tmp_path: Path) -> None:
     folder = tmp_path / "live"
     shutil.copytree(left, folder)
     flip(states(folder)[-1])
@@ -72,7 +72,7 @@ def test_commands_after_an_older_state_are_told(left: Path, tmp_path: Path) -> N
     assert '"paint"' in (folder / "main" / LOST).read_text()
 
 
-def test_without_a_whole_state_nothing_is_begun(left: Path, tmp_path: Path) -> None:
+def test_without_a_complete_state_the_server_does_not_start(left: Path, tmp_path: Path) -> None:
     folder = tmp_path / "live"
     shutil.copytree(left, folder)
     for path in states(folder):
@@ -84,7 +84,7 @@ def test_without_a_whole_state_nothing_is_begun(left: Path, tmp_path: Path) -> N
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
-def test_states_that_are_gone_are_told(left: Path, tmp_path: Path) -> None:
+def test_missing_states_are_reported(left: Path, tmp_path: Path) -> None:
     folder = tmp_path / "live"
     shutil.copytree(left, folder)
     shutil.rmtree(folder / "main" / "restart")
@@ -93,7 +93,7 @@ def test_states_that_are_gone_are_told(left: Path, tmp_path: Path) -> None:
     assert any(each.startswith("lost: 5 commands") for each in notices)
 
 
-def test_a_killed_server_tells_the_commands_after_its_last_state(start: Start, tmp_path: Path) -> None:
+def test_a_killed_server_reports_the_commands_after_its_last_state(start: Start, tmp_path: Path) -> None:
     process, main = start("--output", "live")
     main.step(1)
     main.snapshot()
@@ -118,7 +118,7 @@ def test_an_ended_session_leaves_nothing(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["main", "main.json"]
 
 
-def test_a_server_whose_inputs_changed_is_refused_or_says_so(tmp_path: Path) -> None:
+def test_changed_inputs_are_refused_or_reported(tmp_path: Path) -> None:
     folder, mechanism = tmp_path / "live", tmp_path / "tracer.def"
     shutil.copy(Path(__file__).parents[2] / "mechanisms" / "tracer.def", mechanism)
     case = load_case(Path("tracer-rotation"), [f"chemistry.mechanism={mechanism}"])

@@ -44,7 +44,7 @@ def test_info_says_what_there_is(pasture: Remote) -> None:
     assert {each.unit for each in info.variables if each.name == "green_leaf"} == {"kg ha-1"}
 
 
-def test_fields_keep_to_the_ranges_that_they_are_told_to_have(pasture: Remote) -> None:
+def test_fields_stay_within_their_ranges(pasture: Remote) -> None:
     variables = pasture.info().variables
     assert [each.name for each in variables if each.valid is None] == []
     assert {each.name: each.valid for each in variables}["rain"] == (0.0, 1200.0)
@@ -56,7 +56,7 @@ def test_fields_keep_to_the_ranges_that_they_are_told_to_have(pasture: Remote) -
         assert high is None or np.nanmax(values) <= high * (1.0 + 1e-6), each.name
 
 
-def test_what_stands_is_burnt_by_painting_and_balances_close(pasture: Remote) -> None:
+def test_biomass_is_burnt_by_painting_and_balances_close(pasture: Remote) -> None:
     before = pasture["green_leaf"].values
     for name in ("green_leaf", "green_stem", "dead_leaf", "dead_stem"):
         pasture.command(Paint(variable=name, value=0.1, **BURNT))
@@ -111,7 +111,7 @@ def test_a_fire_is_lit_on_a_day(pasture: Remote) -> None:
     assert pasture.replay().equal
 
 
-def test_what_cannot_be_set_is_refused_and_changes_nothing(pasture: Remote) -> None:
+def test_invalid_settings_are_refused_and_change_nothing(pasture: Remote) -> None:
     for name, value, message in (
         ("green_leaf", -1.0, r"green_leaf cannot be -1.0; give numbers between 0 and 1e\+06"),
         ("rain", -30.0, "rain cannot be -30.0; give numbers between 0 and 1200"),

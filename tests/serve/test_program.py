@@ -18,7 +18,7 @@ def alone(steps: int) -> np.ndarray:
         return np.asarray(simulation["TRACER"].values, np.float32)
 
 
-def test_ctrl_c_ends_it_and_it_goes_on_from_there(start: Start) -> None:
+def test_a_server_ended_by_ctrl_c_resumes(start: Start) -> None:
     process, remote = start()
     remote.step(5)
     remote.set({"emissions.point.0.rate": "2 mol/s"})
@@ -34,7 +34,7 @@ def test_ctrl_c_ends_it_and_it_goes_on_from_there(start: Start) -> None:
     assert again.replay().equal
 
 
-def test_it_goes_on_from_the_last_snapshot_after_kill_9(start: Start) -> None:
+def test_it_resumes_from_the_last_snapshot_after_kill_9(start: Start) -> None:
     process, remote = start()
     remote.step(6)
     remote.snapshot()
@@ -85,7 +85,7 @@ def test_a_token_of_a_file_stays(start: Start, tmp_path: Path) -> None:
         (["tracer-rotation", "--set", 'chemistry.mechanism="nothing"'], "nothing"),
     ],
 )
-def test_what_cannot_be_served_is_told(
+def test_invalid_command_lines_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -105,7 +105,7 @@ def pasture(remote: Remote) -> list[Bits]:
     ("case", "settings", "steer"),
     [("tracer-rotation", (), tracers), ("west-europe", SHORT, chemistry), ("queensland", (), pasture)],
 )
-def test_two_ranks_give_the_bits_of_one_whatever_is_commanded(
+def test_two_ranks_give_the_bits_of_one_for_all_commands(
     start: Start, case: str, settings: tuple[str, ...], steer: Callable[[Remote], list[Bits]]
 ) -> None:
     with (
@@ -132,7 +132,7 @@ def test_two_ranks_that_share_the_work_on_cells_answer_all(start: Start) -> None
     assert remote.step(1).step == 2
 
 
-def test_a_session_goes_on_on_other_ranks_with_other_tiles(start: Start) -> None:
+def test_a_session_resumes_on_other_ranks_with_other_tiles(start: Start) -> None:
     process, remote = start("--output", "live", "-n", "2", "--set", "parallel.tiles=[1, 2]")
     remote.step(2)
     remote.set({"transport.diffusion": False})

@@ -44,7 +44,7 @@ def begun(remote: Remote) -> bool:
     return remote.state.replayed is not None
 
 
-def test_others_go_on_meanwhile(go_on: threading.Event) -> None:
+def test_other_sessions_continue_during_a_replay(go_on: threading.Event) -> None:
     with serving(load_case(CASE)) as server, airshed.connect(server.url) as main, main.branch() as branch:
         branch.step(3)
         with ThreadPoolExecutor(1) as pool, airshed.connect(server.url, branch.session) as watching:
@@ -59,7 +59,7 @@ def test_others_go_on_meanwhile(go_on: threading.Event) -> None:
             assert not begun(watching)
 
 
-def test_a_session_that_goes_on_is_compared_as_it_was(go_on: threading.Event) -> None:
+def test_a_session_that_advances_is_compared_at_the_start_of_the_replay(go_on: threading.Event) -> None:
     with serving(load_case(CASE)) as server, airshed.connect(server.url) as main:
         main.step(2)
         reply = server.engine.command("main", types.Replay(), "me")
@@ -71,7 +71,7 @@ def test_a_session_that_goes_on_is_compared_as_it_was(go_on: threading.Event) ->
         assert result == types.ReplayResult(equal=True, step=2, differs=[])
 
 
-def test_the_end_of_the_session_and_of_the_server_gives_it_up(go_on: threading.Event) -> None:
+def test_the_end_of_the_session_and_of_the_server_cancels_a_replay(go_on: threading.Event) -> None:
     with ThreadPoolExecutor(2) as pool:
         with serving(load_case(CASE)) as server, airshed.connect(server.url) as main, main.branch() as branch:
             for each in (main, branch):
@@ -87,7 +87,7 @@ def test_the_end_of_the_session_and_of_the_server_gives_it_up(go_on: threading.E
     assert not go_on.is_set()
 
 
-def test_one_that_fails_is_told_and_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_replay_is_reported_and_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = host.replay
 
     def failing(*given: object) -> Iterator[object]:

@@ -35,7 +35,7 @@ RATE = "emissions.point.0.rate"
         ),
     ],
 )
-def test_branches_come_back(start: Start, how: str, options: tuple[str, ...]) -> None:
+def test_branches_are_resumed(start: Start, how: str, options: tuple[str, ...]) -> None:
     process, main = start(*options, "--threads", "1")
     main.step(3)
     at = main.snapshot()
@@ -75,7 +75,7 @@ def test_branches_come_back(start: Start, how: str, options: tuple[str, ...]) ->
     assert again.state.step == 5
 
 
-def test_an_idle_session_ends_with_its_state_on_disk_and_comes_back(tmp_path: Path) -> None:
+def test_an_idle_session_ends_with_its_state_on_disk_and_is_resumed(tmp_path: Path) -> None:
     case = load_case(Path("tracer-rotation"))
     with serving(case, Limits(idle=0.5), folder=tmp_path / "live") as server:
         server.engine.sessions["main"].used += 1000.0
@@ -109,7 +109,7 @@ def test_a_case_is_opened_while_others_step_and_are_read(tmp_path: Path, monkeyp
         assert opening.result(60.0).step == 0
 
 
-def test_a_client_that_vanishes_while_its_command_runs_harms_nobody() -> None:
+def test_a_client_that_disconnects_during_its_command_affects_no_other() -> None:
     with serving(load_case(Path("tracer-rotation"), ['time.step="10 s"'])) as server:
         for _ in range(3):
             with connect(f"ws://127.0.0.1:{server.port}/api/live", max_size=None) as socket:
@@ -127,7 +127,7 @@ def test_a_client_that_vanishes_while_its_command_runs_harms_nobody() -> None:
             assert remote.step(1).step >= 21
 
 
-def test_one_client_that_asks_too_often_does_not_hold_up_another() -> None:
+def test_a_client_with_too_many_requests_does_not_delay_another() -> None:
     limits = Limits(requests=5.0, burst=20.0)
     with (
         serving(load_case(Path("tracer-rotation")), limits) as server,
@@ -163,7 +163,7 @@ def test_a_server_stays_while_any_session_is_of_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the server ends with the error
-def test_a_state_of_an_earlier_time_that_cannot_be_kept_takes_no_later_one_away(
+def test_a_state_of_an_earlier_time_that_cannot_be_stored_removes_no_later_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case, folder = load_case(Path("tracer-rotation")), tmp_path / "live"
@@ -215,7 +215,7 @@ def test_the_newest_state_is_the_one_of_an_earlier_time(tmp_path: Path) -> None:
             main.step(2)
 
 
-def test_a_branch_that_cannot_be_kept_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_that_cannot_be_stored_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*given: object, **named: object) -> None:
         raise OutputError("the disk is full")
 

@@ -21,7 +21,7 @@ def test_info_says_what_there_is(remote: Remote) -> None:
     assert info.state.model == "air"
 
 
-def test_a_summary_tells_what_happened(remote: Remote) -> None:
+def test_a_summary_has_the_budgets_of_the_run(remote: Remote) -> None:
     remote.step(3)
     summary = remote.summary()
     assert summary.state.step == 3
@@ -64,7 +64,7 @@ def test_a_run_goes_until_a_time_and_can_be_paused(remote: Remote) -> None:
     assert remote.state.step == paused.step
 
 
-def test_a_snapshot_is_gone_back_to_with_the_same_bits(remote: Remote) -> None:
+def test_a_snapshot_is_restored_with_the_same_bits(remote: Remote) -> None:
     remote.step(3)
     name = remote.snapshot("here")
     remote.step(4)
@@ -75,7 +75,7 @@ def test_a_snapshot_is_gone_back_to_with_the_same_bits(remote: Remote) -> None:
     assert [each.text for each in remote.snapshots() if each.snapshot == name] == ["here"]
 
 
-def test_a_branch_goes_on_from_a_snapshot_and_a_replay_gives_the_same_bits(remote: Remote) -> None:
+def test_a_branch_continues_from_a_snapshot_and_a_replay_gives_the_same_bits(remote: Remote) -> None:
     remote.step(2)
     name = remote.snapshot()
     remote.step(3)
@@ -89,7 +89,7 @@ def test_a_branch_goes_on_from_a_snapshot_and_a_replay_gives_the_same_bits(remot
     assert remote.replay().equal
 
 
-def test_a_branch_goes_back_to_the_snapshot_that_it_came_from_and_its_replay_too(remote: Remote) -> None:
+def test_a_branch_and_its_replay_can_restore_the_snapshot_of_its_start(remote: Remote) -> None:
     remote.step(2)
     earlier = remote.snapshot()
     remote.step(1)
@@ -127,7 +127,7 @@ def test_texts_of_all_scripts_arrive(remote: Remote) -> None:
             airshed.connect(remote.url, author=author)
 
 
-def test_what_cannot_be_is_told(remote: Remote) -> None:
+def test_impossible_requests_are_refused(remote: Remote) -> None:
     with pytest.raises(ServerError, match=r"no variable 'TRACR'; did you mean TRACER"):
         remote.values("TRACR")
     with pytest.raises(ServerError, match="no level 7"):
@@ -150,7 +150,7 @@ def test_what_cannot_be_is_told(remote: Remote) -> None:
         airshed.connect(remote.url, "other")
 
 
-def test_without_the_token_nothing_is_told(rotation: Server) -> None:
+def test_without_the_token_nothing_is_readable(rotation: Server) -> None:
     where = f"http://127.0.0.1:{rotation.port}"
     for headers in ({}, {"Authorization": "Bearer wrong"}):
         request = urllib.request.Request(f"{where}/api/info", headers=headers)
@@ -162,7 +162,7 @@ def test_without_the_token_nothing_is_told(rotation: Server) -> None:
         assert b"Airshed" in page.read()
 
 
-def test_the_client_tells_what_to_give_and_who_does_not_answer() -> None:
+def test_the_client_reports_a_missing_address_or_server() -> None:
     with pytest.raises(airshed.core.errors.CaseError, match="the address that airshed serve printed"):
         airshed.connect("http://127.0.0.1:1/")
     with pytest.raises(ServerError, match="is airshed serve running"):

@@ -55,7 +55,7 @@ def test_a_setting_of_the_case_changes_while_it_runs(remote: Remote) -> None:
             each.end()
 
 
-def test_info_lists_what_can_change(remote: Remote) -> None:
+def test_info_lists_the_settings_that_can_change(remote: Remote) -> None:
     info = remote.info()
     found = {path: (schema, value) for path, schema, value in settings(info.settings, info.values)}
     assert sorted(set(info.processes)) == sorted(info.processes)
@@ -103,7 +103,7 @@ def test_painting_sets_cells_within_a_window_or_a_polygon(remote: Remote) -> Non
     assert remote.replay().equal
 
 
-def test_a_release_adds_what_it_says(remote: Remote) -> None:
+def test_a_release_adds_its_mass(remote: Remote) -> None:
     with airshed.Simulation("tracer-rotation") as simulation:
         air = simulation["air_density"].values
     remote.step(3)
@@ -117,7 +117,7 @@ def test_a_release_adds_what_it_says(remote: Remote) -> None:
     assert remote.replay().equal
 
 
-def test_what_cannot_be_set_is_refused_and_changes_nothing(remote: Remote) -> None:
+def test_invalid_settings_are_refused_and_change_nothing(remote: Remote) -> None:
     remote.step(1)
     before = remote["TRACER"].values
     for name, value, message in (
@@ -151,7 +151,7 @@ def test_what_cannot_be_set_is_refused_and_changes_nothing(remote: Remote) -> No
         {"polygon": [(100.0, 0.0), (101.0, 0.0), (101.0, 1.0)]},
     ],
 )  # fmt: skip
-def test_what_cannot_be_painted_is_told(remote: Remote, change: dict[str, object]) -> None:
+def test_invalid_painting_is_refused(remote: Remote, change: dict[str, object]) -> None:
     with pytest.raises(ServerError):
         remote.command(Paint(**{"variable": "TRACER", "value": 1e-9, **change}))
 
@@ -168,7 +168,7 @@ def test_a_release_that_lasts_is_that_of_a_case() -> None:
     assert float(budget["emitted"].sel(species="TRACER")) == pytest.approx(7200.0, rel=1e-3)
 
 
-def test_a_snapshot_that_the_disk_does_not_take_was_never_taken() -> None:
+def test_a_snapshot_that_is_not_stored_does_not_exist() -> None:
     full = create_autospec(FolderStore, instance=True)
     full.save.side_effect = OutputError("the disk is full")
     session = HostedSession(airshed.Simulation("tracer-rotation"), store=full)

@@ -49,7 +49,9 @@ def test_requests_and_the_socket_are_encrypted(signed: Address) -> None:
             connect(where)
 
 
-def test_files_that_are_none_are_told(signed: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_certificate_files_are_refused(
+    signed: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wrong, missing = tmp_path / "wrong.pem", tmp_path / "missing.pem"
     wrong.write_text("no certificate\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -69,7 +71,7 @@ def test_files_that_are_none_are_told(signed: Address, tmp_path: Path, monkeypat
 
 
 @pytest.mark.thorough
-def test_a_key_behind_a_password_asks_nobody(signed: Address, tmp_path: Path) -> None:
+def test_a_key_with_a_password_causes_no_prompt(signed: Address, tmp_path: Path) -> None:
     locked = tmp_path / "locked.key"
     encrypt = ["openssl", "ec", "-in", str(signed.key), "-aes256", "-passout", "pass:secret", "-out", str(locked)]
     subprocess.run(encrypt, check=True, capture_output=True, timeout=60)

@@ -9,7 +9,7 @@ from airshed.serve.client import ServerError
 pytestmark = pytest.mark.thorough
 
 
-def test_west_europe_is_steered_branched_and_made_again(serve) -> None:
+def test_west_europe_is_steered_branched_and_replayed(serve) -> None:
     server = serve("west-europe", "run.threads=1", 'time.spinup="0 h"')
     with airshed.connect(server.url) as remote:
         settings = {each.key: each for each in remote.info().settings}

@@ -19,7 +19,7 @@ VALUE = "a value is a number, a text of 200 letters, true or false, a list or a 
         (types.Step, {"stops": 2}, ("stops",), "Extra inputs are not permitted"),
     ],
 )  # fmt: skip
-def test_the_first_error_is_told_with_all_that_is_allowed_there(kind, given, place, message) -> None:
+def test_the_first_error_has_all_allowed_types(kind, given, place, message) -> None:
     with pytest.raises(ValidationError) as found:
         kind(**given)
     assert types.first_wrong(found.value.errors()) == (place, message)

@@ -48,7 +48,7 @@ def test_values_are_separated_by_commas_outside_of_quotes_and_brackets(text: str
         ("key=0:1:99999999", "COUNT must be 2"),
     ],
 )
-def test_what_is_no_list_of_values_is_refused(text: str, message: str) -> None:
+def test_an_invalid_list_of_values_is_refused(text: str, message: str) -> None:
     with pytest.raises(CaseError, match=message):
         varied(text)
 

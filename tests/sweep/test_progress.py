@@ -12,7 +12,7 @@ def test_words() -> None:
     assert words(Progress(12, 11, 1, 0, 0.0)) == "11 of 12 members done, 1 failed, 0 running"
 
 
-def test_without_a_terminal_a_line_tells_each_member_that_ended(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_each_finished_member_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     with shown_progress(quiet=False) as show:
         for done in (0, 0, 1, 1):
             show(Progress(2, done, 0, 2 - done))

@@ -93,7 +93,7 @@ def test_each_member_is_the_run_with_its_settings(factorial: Path, tmp_path: Pat
         assert not np.array_equal(other.TRACER, run.TRACER), "another member has other values"
 
 
-def test_a_finished_sweep_is_resumed_by_gathering_what_lacks(factorial: Path, tmp_path: Path) -> None:
+def test_a_finished_sweep_is_resumed_by_gathering_missing_results(factorial: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(factorial, folder)
     shutil.rmtree(folder / "sweep.zarr")
@@ -132,7 +132,7 @@ def test_a_wrong_setting_is_refused_before_anything_runs_with_the_message_of_set
     assert not folder.exists()
 
 
-def test_what_only_the_data_know_is_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_missing_data_are_refused_before_anything_runs(tmp_path: Path) -> None:
     """A folder of emissions is read where the model is built."""
     done = sweep(tmp_path / "refused", "--vary", "emissions.inventory=nothere,neither")
     assert done.exit_code == 2
@@ -276,7 +276,7 @@ def test_a_member_that_is_killed_is_a_failure_that_names_the_signal(
     assert (outcome.state, outcome.message) == ("failed", "it was ended by SIGKILL; there may not be enough memory")
 
 
-def test_a_member_that_says_nothing_points_to_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_without_a_message_refers_to_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = tmp_path / "python"
     silent.write_text("#!/bin/sh\necho rubbish; echo why >&2; exit 3\n")
     silent.chmod(0o755)

@@ -41,7 +41,7 @@ def table(folder: Path, text: str, name: str = "table.toml") -> list[Uncertainty
     return read_uncertainties(folder / name)
 
 
-def test_toml_and_csv_say_the_same(tmp_path: Path) -> None:
+def test_toml_and_csv_are_equivalent(tmp_path: Path) -> None:
     found = table(tmp_path, TOML)
     assert found == table(tmp_path, CSV, "table.csv")
     assert found[0] == Uncertainty("emissions.scale.NOx", "lognormal", low=0.5, high=2, median=1, gsd=1.3)
@@ -102,7 +102,7 @@ def test_each_setting_is_drawn_once_from_each_part_of_its_distribution(tmp_path:
     assert not np.array_equal(np.argsort(drawn[:, 0]), np.argsort(drawn[:, 1])), "the settings are paired at random"
 
 
-def test_a_seed_gives_the_same_draws_again_and_another_one_others(tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_draws_and_other_seeds_do_not(tmp_path: Path) -> None:
     uncertainties = table(tmp_path, TOML)
     assert draw(uncertainties, 5, 1) == draw(uncertainties, 5, 1)
     assert draw(uncertainties, 5, 1) != draw(uncertainties, 5, 2)

@@ -33,7 +33,7 @@ def test_the_same_number_gives_the_same_mutation(area: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("number", "code", "base"), [(4, " ", ""), (5, "XX", "tables-plain")], ids=["blank", "code"])
-def test_a_blank_in_an_empty_cell_is_no_other_input(tmp_path: Path, number: int, code: str, base: str) -> None:
+def test_a_blank_in_an_empty_cell_is_the_same_input(tmp_path: Path, number: int, code: str, base: str) -> None:
     """A changed code with unchanged results and no message is a fault."""
 
     class Chosen(random.Random):
@@ -106,7 +106,7 @@ def test_messages_are_judged(answer: Answer, expected: str, tmp_path: Path) -> N
     assert outcome(trial(tmp_path), answer) == expected
 
 
-def test_markup_that_was_taken_as_such_is_seen(tmp_path: Path) -> None:
+def test_interpreted_markup_is_detected(tmp_path: Path) -> None:
     made = trial(tmp_path, mutation=f"name {MARK}")
     assert outcome(made, Answer(2, "", "airshed: error: time.step = 'Qzx'\n")) == "leaked"
     assert outcome(made, Answer(2, "", f"airshed: error: time.step = {MARK!r}\n")) == "refused"
@@ -134,7 +134,7 @@ def test_damaged_missing_and_half_written_results_are_seen(tmp_path: Path) -> No
     assert outcome(trial(tmp_path, output=path), Answer(0, "", "")) == "unreadable"
 
 
-def test_another_meaning_with_the_same_results_is_seen(tmp_path: Path) -> None:
+def test_another_meaning_with_the_same_results_is_detected(tmp_path: Path) -> None:
     made = trial(tmp_path, output=results(tmp_path / "out.nc"))
     base = judge(made, Answer(0, "", ""))[1].digest()
     assert outcome(made, Answer(0, "", ""), base) == "silent"
@@ -147,7 +147,7 @@ def test_another_meaning_with_the_same_results_is_seen(tmp_path: Path) -> None:
     assert outcome(made, Answer(0, "nothing of it", ""), base) == "accepted"
 
 
-def test_code_that_ran_is_seen(tmp_path: Path) -> None:
+def test_executed_code_is_detected(tmp_path: Path) -> None:
     made = trial(tmp_path, absent=(tmp_path / "RAN",))
     assert outcome(made, Answer(2, "", REFUSAL)) == "refused"
     assert outcome(made, Answer(2, "", "airshed: error: the generated code does not compile\n")) == "executed"
@@ -155,7 +155,7 @@ def test_code_that_ran_is_seen(tmp_path: Path) -> None:
     assert outcome(made, Answer(2, "", REFUSAL)) == "executed"
 
 
-def test_what_a_trial_prints_and_raises_is_caught(tmp_path: Path) -> None:
+def test_output_and_errors_of_a_trial_are_captured(tmp_path: Path) -> None:
     def shout() -> None:
         os.write(1, b"out\n")
         os.write(2, b"err\n")
@@ -178,7 +178,7 @@ for line in sys.stdin:
 """
 
 
-def test_hangs_and_deaths_are_seen_and_a_new_worker_goes_on(tmp_path: Path) -> None:
+def test_hangs_and_deaths_are_detected_and_a_new_worker_continues(tmp_path: Path) -> None:
     program = tmp_path / "worker.py"
     program.write_text(WORKER)
     with Pool(tmp_path, command=[sys.executable, str(program)], limit=0.2) as pool:

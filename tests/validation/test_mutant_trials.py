@@ -91,7 +91,7 @@ def results(checkout: Path) -> list[tuple[object, ...]]:
     return [(line["line"], line["new"], line["caught"], line["by"]) for line in lines]
 
 
-def test_a_run_says_what_caught_each_mutant_restores_the_files_and_goes_on(checkout: Path) -> None:
+def test_a_run_reports_the_test_of_each_mutant_restores_the_files_and_continues(checkout: Path) -> None:
     before = {path: path.read_bytes() for path in (checkout / "src").rglob("*.?p*")}
     more = {"markers": "not thorough", "cpp_tests": ["tests/core/test_sign.py"]}
     run(options(checkout, [DOUBLED, EQUAL, HEADER], **more))
@@ -146,7 +146,7 @@ def test_files_are_restored_where_the_time_or_the_run_ends(checkout: Path, monke
     assert (checkout / DOUBLED.file).read_text() == SIGN
 
 
-def test_a_program_ends_with_all_that_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_ends_with_its_children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, write = os.pipe()
 
     class Impatient(subprocess.Popen):  # type: ignore[type-arg]

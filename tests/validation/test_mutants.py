@@ -157,7 +157,7 @@ def test_batches_grow_take_near_and_cheap_tests_first_and_end_at_the_limit() -> 
     assert batches([], seconds, "tests/a/", 8.0) == []
 
 
-def test_the_comparison_lists_what_is_no_longer_caught() -> None:
+def test_the_comparison_lists_mutants_that_are_no_longer_caught() -> None:
     mutants = [
         Mutant("src/airshed/core/sign.py", 2, 1, 2, "1.0", "2.0"),
         Mutant("src/airshed/core/sign.py", 2, 3, 4, ">", ">="),

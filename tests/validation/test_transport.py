@@ -70,7 +70,7 @@ def test_the_vortices_are_those_of_nair_and_lauritzen(time):
     np.testing.assert_allclose(v, 2.0 * np.sin(2 * lon) * np.cos(lat) * turned, atol=1e-8)
 
 
-def test_a_drift_carries_the_vortices_and_the_air_alike():
+def test_a_drift_moves_vortices_and_air_equally():
     lon, lat = POINTS
     drift, time = 2.0 * np.pi, 0.7
     u, v = wind_of(deformation(2.0, 1.0, drift), lon, lat, time)
@@ -88,7 +88,7 @@ def test_a_solid_rotation_moves_as_the_exact_solution_does():
     assert np.abs(moved - towards).max() < 100.0 * step**2
 
 
-def test_a_divergent_wind_squeezes_air_and_passes_no_seam():
+def test_a_divergent_wind_compresses_air_and_crosses_no_boundary():
     grid = Grid.regular((0.0, 360.0), (-90.0, 90.0), 10.0, [1.0])
     u, v = squeezing_winds(grid)
     assert np.abs(np.diff(u, axis=2) + np.diff(v, axis=1)).max() > 1e-3
@@ -110,7 +110,7 @@ def test_shapes_lie_in_their_region_and_in_their_range(name):
         assert np.all(uniform == 1.0)
 
 
-def test_what_a_flow_brings_back_is_the_same_when_it_is_turned_by_a_rotation():
+def test_the_result_of_a_reversing_flow_does_not_depend_on_a_rotation():
     """The exact end of the oblique path is the same shapes around the rotated centre."""
     flow = FLOWS["slant"]
     grid = Grid.regular(*flow.area, 1.0, [1.0])
@@ -132,7 +132,7 @@ def test_the_distance_from_the_curve_is_the_shortest(bells, tied):
     assert distance_from_curve(np.array([bells]), np.array([tied]))[0] == pytest.approx(brute, abs=3e-5)
 
 
-def test_mixing_is_told_from_unmixing_and_overshooting():
+def test_mixing_is_distinguished_from_unmixing_and_overshooting():
     area = np.ones(1)
     on = np.array([0.3])
     assert Mixing.of(on, correlated(on), area) == Mixing(pytest.approx(0.0, abs=1e-12), 0.0, 0.0)
@@ -146,7 +146,7 @@ def test_mixing_is_told_from_unmixing_and_overshooting():
     assert Mixing.of(np.array([0.05]), np.array([0.89]), area).overshooting > 0.0
 
 
-def test_filaments_are_whole_at_the_start_and_gone_when_flat(study):
+def test_filaments_are_complete_at_the_start_and_zero_for_a_flat_field(study):
     from validation.transport.sphere import filaments
 
     start = np.linspace(0.1, 1.0, 10)
@@ -174,7 +174,7 @@ def test_bisection_finds_where_a_row_of_cells_stops_being_positive_bounded_and_s
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_every_flow_has_a_courant_number_of_one_and_keeps_its_air(study, number):
+def test_every_flow_has_a_courant_number_of_one_and_conserves_air(study, number):
     from validation.transport import limits
 
     bench = limits.BENCHES[number]()
@@ -187,7 +187,7 @@ def test_every_flow_has_a_courant_number_of_one_and_keeps_its_air(study, number)
 # ---- stored results --------------------------------------------------------------------------------------------------
 
 
-def test_the_text_is_made_from_the_figures(study):
+def test_the_text_agrees_with_the_figures(study):
     from validation.transport import report
 
     assert (STUDY / "README.md").read_text(encoding="utf-8") == report.text()

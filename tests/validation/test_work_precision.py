@@ -29,7 +29,7 @@ def test_the_norm_is_the_relative_l1(study):
     assert errors["OH"] == {"all": pytest.approx(1.0 / 6.0), "ground": 0.0}
 
 
-def test_the_text_is_made_from_the_figures(study):
+def test_the_text_agrees_with_the_figures(study):
     report, _ = study
     assert (report.HERE / "README.md").read_text(encoding="utf-8") == report.text()
 
@@ -43,7 +43,7 @@ def test_the_documents_repeat_rows_of_the_study(study):
     assert repeated[0].replace("imex", "IMEX") not in rows
 
 
-def test_both_ways_agree_where_steps_are_small(study):
+def test_both_integrators_agree_for_small_steps(study):
     """The integrators have the same limit: there they differ by much less than from their results by default.
 
     OH lives for less than any step: splitting lacks its loss by mixing within a step, some thousandths.

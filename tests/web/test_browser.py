@@ -14,7 +14,7 @@ def test_another_case_has_a_map_of_its_own(air: Server, browse: Browse) -> None:
     assert browse("opens", air, name="queensland", title="A year of pasture over Queensland", word="Townsville")
 
 
-def test_budgets_of_air_close_before_the_eyes(chemistry: Server, browse: Browse) -> None:
+def test_budgets_of_air_close_on_the_page(chemistry: Server, browse: Browse) -> None:
     seen = browse("sums", chemistry, table="Budgets of species [mol]", view={"variable": "NO2"})
     head, rows = seen["rows"][0], {row[0]: dict(zip(seen["rows"][0], row, strict=True)) for row in seen["rows"][1:]}
     assert {"inflow", "outflow", "emitted", "deposited", "chemistry", "residual"} <= set(head)
@@ -38,21 +38,21 @@ def _read(text: str) -> float:
     return float(plain.replace("·10", "e"))
 
 
-def test_a_place_is_followed_in_time_and_height(air: Server, browse: Browse) -> None:
+def test_a_marked_place_has_a_series_and_a_profile(air: Server, browse: Browse) -> None:
     seen = browse("looks", air, words="tracer2", place=[1.1, -0.5])
     assert seen["curves"] == [4, 4]  # steps and the start; levels
     assert (seen["view"]["variable"], seen["view"]["level"]) == ("TRACER2", 1)
     assert not seen["token"]
 
 
-def test_past_steps_come_back(air: Server, browse: Browse) -> None:
+def test_past_steps_can_be_shown(air: Server, browse: Browse) -> None:
     seen = browse("scrolls", air, place=[2.1, 0.1])
     assert len({value for _, value in seen["seen"]}) == 4
     assert seen["again"] == seen["seen"]
     assert (seen["marked"], seen["left"]) == (1, 0)
 
 
-def test_the_keyboard_does_it_all_and_a_wrong_token_nothing(air: Server, browse: Browse) -> None:
+def test_the_keyboard_reaches_all_functions_and_a_wrong_token_none(air: Server, browse: Browse) -> None:
     seen = browse("types", air)
     assert {"Space", ".", "z", "?", "Arrows", "Enter", "+", "−", "0"} <= set(seen["keys"])
     assert len(seen["keys"]) > 30
@@ -61,7 +61,7 @@ def test_the_keyboard_does_it_all_and_a_wrong_token_nothing(air: Server, browse:
 
 
 @pytest.mark.parametrize("model", ["air", "pasture"])
-def test_nothing_keeps_people_out(model: str, browse: Browse, request: pytest.FixtureRequest, chromium: str) -> None:
+def test_the_page_is_accessible(model: str, browse: Browse, request: pytest.FixtureRequest, chromium: str) -> None:
     server = request.getfixturevalue(model)
     places = {"air": [[0.1, 0.1]], "pasture": [[145.0, -23.0]]}[model]
     assert browse("admits", server, places=places) == []

@@ -42,7 +42,7 @@ def test_control_is_handed_over(air: Server, browse: Browse) -> None:
     assert "has control of this session" in browse("hands", air)["refused"]
 
 
-def test_a_lost_server_is_found_again(browse: Browse, chromium: str) -> None:
+def test_the_page_reconnects_to_a_lost_server(browse: Browse, chromium: str) -> None:
     running = _RestartableServer()
     answers = {"stop": running.stop, "start": running.start}
     try:

@@ -21,8 +21,8 @@ export function access(): Access {
   }
   return {
     token: sessionStorage.getItem(TOKEN) ?? "",
-    client: kept(sessionStorage, CLIENT, random),
-    author: kept(localStorage, AUTHOR, () => "somebody"),
+    client: stored(sessionStorage, CLIENT, random),
+    author: stored(localStorage, AUTHOR, () => "anonymous"),
   };
 }
 
@@ -30,7 +30,7 @@ export function renameAuthor(author: string): void {
   localStorage.setItem(AUTHOR, author);
 }
 
-function kept(storage: Storage, key: string, make: () => string): string {
+function stored(storage: Storage, key: string, make: () => string): string {
   const value = storage.getItem(key) ?? make();
   storage.setItem(key, value);
   return value;

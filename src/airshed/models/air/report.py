@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MORE_THAN_AIR: Final = "more than all air"  # fact with the species whose mixing ratio exceeds 1 mol/mol
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
-_EXTREMES: Final = "Extremes at the end [ppb]"
+_EXTREMES: Final = "Minima and maxima of the last state [ppb]"
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-4
 _SMALL_DRIFT: Final = 1e-3  # % of emissions
