@@ -152,8 +152,8 @@ def _place(folder: Path) -> Any:
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 FAULTY: dict[str, tuple[dict[str, Any], str]] = {
-    "a negative loss": ({"below": 1.0}, "gives -0.0001 at 0 s; a loss is"),
-    "a negative source": ({"drained": 1.0}, "at 0 s; a source is"),
+    "a negative loss": ({"below": 1.0}, "gives -0.0001 at 0 s; a loss must not be negative"),
+    "a negative source": ({"drained": 1.0}, "at 0 s; a source must not be negative"),
     "a logarithm": ({"logged": 1.0}, "gives nan"),
     "a division": ({"divided": 1.0}, "division.. gives inf"),
 }
@@ -177,7 +177,7 @@ WRONG = {
     "the weather's unit": ("u = weather('friction_velocity', 'km/h')", "in km/h, which is in m s-1"),
     "no source": ("@releases\n    def put(self, weather): return [3]", "put.. must return sources"),
     "no sources": ("@releases\n    def put(self, weather): return None", "put.. must return sources"),
-    "no species": ("@reactions\n    def r(self): return ['RN = X : 1e-3']", "'X' is no species"),
+    "no species": ("@reactions\n    def r(self): return ['RN = X : 1e-3']", "'X' is not a species"),
 }
 
 
