@@ -221,14 +221,14 @@ def test_a_step_that_makes_no_number_and_amounts_below_zero(tmp_path: Path) -> N
 
 STATE = 'x = state("1", "X.")\n'
 WRONG = {
-    '@update("O4")\ndef f(O3): return O3': r"f\(\) returns 'O4', which is no field of the state",
+    '@update("O4")\ndef f(O3): return O3': r"f\(\) returns 'O4', which is not a field of the state",
     '@update("O3")\ndef f(O4): return O4': r"f\(\) reads 'O4'.*known are HNO3, NH3, O3",
     STATE: "x is a state, but no update of the process returns it",
-    'x = state("1", "X.", start=2.0, most=1.0)\n@update("x")\ndef f(x): return x': "x begins with 2.0",
-    'x = state("K", "X.", transported=True)\n@update("x")\ndef f(x): return x': "what the air carries is a mixing",
+    'x = state("1", "X.", start=2.0, most=1.0)\n@update("x")\ndef f(x): return x': "x starts with 2.0",
+    'x = state("K", "X.", transported=True)\n@update("x")\ndef f(x): return x': "transported fields are mixing",
     'nh3 = state("mol/mol", "X.", transported=True)\n@update("nh3")\ndef f(nh3): return nh3':
         "its field nh3 is also a species of the case",
-    'k = per_species("1", "K.")\n@update("O3")\ndef f(O3, k): return k * O3': "a table by species; declare a number",
+    'k = per_species("1", "K.")\n@update("O3")\ndef f(O3, k): return k * O3': "a table by species; declare a plain number",
     'snow = weather("snow", "m", optional=True)\n@update("O3")\ndef f(O3, snow): return O3': "weather that may be",
     STATE + '@update("x")\ndef f(x, light, O3): return x\n' + 'light = number(1.0, "L.")': "declares light, which",
 }  # fmt: skip
