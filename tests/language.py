@@ -23,7 +23,10 @@ SUFFIXES: Final = (".py", ".md", ".ipynb", ".ts", ".tsx", ".css", ".cpp", ".hpp"
 EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/language.py", "tests/test_language.py")
 """Files that are history or quote the words."""
 PENDING: Final = (
-    "cases/", "docs/explanation/grids.md", "docs/explanation/redistribution.md", "docs/explanation/scaling.md", "docs/explanation/verification.md", "docs/explanation/west-europe-winter.md", "docs/explanation/west-europe.md", "docs/how-to/", "docs/reference/", "mechanisms/README.md", "src/airshed/case/",
+    "cases/", "docs/explanation/grids.md", "docs/explanation/redistribution.md",
+    "docs/explanation/scaling.md", "docs/explanation/verification.md",
+    "docs/explanation/west-europe-winter.md", "docs/explanation/west-europe.md",
+    "docs/how-to/", "docs/reference/", "mechanisms/README.md", "src/airshed/case/",
     "src/airshed/cli/", "src/airshed/core/", "src/airshed/evaluate/", "src/airshed/inverse/",
     "src/airshed/mechanism/", "src/airshed/models/", "src/airshed/observations/", "src/airshed/plot/",
     "src/airshed/runtime/", "src/airshed/verify/", "tests/cli/", "tests/e2e/", "tests/evaluate/", "tests/inverse/",

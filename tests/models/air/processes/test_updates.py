@@ -228,7 +228,8 @@ WRONG = {
     'x = state("K", "X.", transported=True)\n@update("x")\ndef f(x): return x': "transported fields are mixing",
     'nh3 = state("mol/mol", "X.", transported=True)\n@update("nh3")\ndef f(nh3): return nh3':
         "its field nh3 is also a species of the case",
-    'k = per_species("1", "K.")\n@update("O3")\ndef f(O3, k): return k * O3': "a table by species; declare a plain number",
+    'k = per_species("1", "K.")\n@update("O3")\ndef f(O3, k): return k * O3':
+        "a table by species; declare a plain number",
     'snow = weather("snow", "m", optional=True)\n@update("O3")\ndef f(O3, snow): return O3': "weather that may be",
     STATE + '@update("x")\ndef f(x, light, O3): return x\n' + 'light = number(1.0, "L.")': "declares light, which",
 }  # fmt: skip
