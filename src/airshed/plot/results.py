@@ -286,8 +286,12 @@ class Results:
     def _values(self, variable: xr.DataArray, pick: Mapping[str, int | list[int]]) -> Array:
         order = [d for d in ("time", "level", *self._cells) if d in variable.dims]
         try:
-            found = np.asarray(variable.transpose(*order).isel(pick).values, dtype=np.float64)
-            return found if self._packing is None else self._packing.spread(found)
+            of_data = {dim: index for dim, index in pick.items() if dim in variable.dims}
+            found = np.asarray(variable.transpose(*order).isel(of_data).values, dtype=np.float64)
+            if self._packing is None:
+                return found
+            spread = self._packing.spread(found)  # rows of the map are no rows of the data
+            return spread[..., pick["lat"], :] if "lat" in pick else spread
         except Exception as error:  # whatever damage leads to
             reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
             raise DataError(f"{self.path}: {variable.name} cannot be read ({reason}); run the case again") from error
