@@ -131,7 +131,8 @@ def test_there_are_command_lines_in_the_readme() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["fly"], ["run"], ["run", "west-europe", "--colour", "red"], ["kernel", "draw"], ["plot", "a", "b"]]
+    "command",
+    [["fly"], ["run"], ["run", "west-europe", "--colour", "red"], ["kernel", "draw"], ["plot", "a", "--colour", "b"]],
 )
 def test_a_wrong_command_line_is_found(command: Command) -> None:
     assert refusal(command)

@@ -8,6 +8,7 @@ import xarray as xr
 from PIL import Image
 
 from airshed.plot import plot_run
+from airshed.plot.land_series import draw_land_series
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.page import hour_of, period
 from airshed.plot.results import Results, place_in_words
@@ -44,7 +45,7 @@ def test_packed_cells_are_drawn_on_their_map(packed: xr.Dataset, tmp_path: Path)
 def test_a_year_of_days_has_maps_of_four_of_them_and_an_axis_of_months(packed: xr.Dataset, tmp_path: Path) -> None:
     packed.to_netcdf(tmp_path / "output.nc")
     drawn = {path.name: path for path in plot_run(tmp_path / "output.nc")}
-    assert set(drawn) == {f"standing_dry_matter{end}" for end in (".png", "_cities.png", ".gif")}
+    assert set(drawn) == {f"standing_dry_matter{end}" for end in (".png", "_land.png", ".gif")}
     for path in drawn.values():
         with Image.open(path) as picture:
             pixels = np.asarray(picture.convert("RGB").resize((60, 40))).reshape(-1, 3)
@@ -87,5 +88,20 @@ def test_a_curve_that_would_lie_flat_has_an_axis_of_its_own(packed: xr.Dataset, 
         with_growth[name].attrs["units"] = "kg ha-1"
     with_growth.to_netcdf(tmp_path / "output.nc")
     drawn = plot_run(tmp_path / "output.nc", fields=["standing_dry_matter", "growth", "dead"], animation=False)
-    series = [path.name for path in drawn if path.name.endswith("_cities.png")]
-    assert series == ["standing_dry_matter_dead_cities.png", "growth_cities.png"]
+    series = [path.name for path in drawn if path.name.endswith("_land.png")]
+    assert series == ["standing_dry_matter_dead_land.png", "growth_land.png"]
+
+
+def test_series_on_land_are_means_over_it_and_growth_is_per_day(packed: xr.Dataset, tmp_path: Path) -> None:
+    growth = packed.assign(growth=0.01 * packed["standing_dry_matter"])
+    growth["growth"].attrs.update(units="kg ha-1", long_name="Growth")
+    results = Results(growth, tmp_path)
+    quantity = results.quantity("growth")
+    assert (quantity.title, quantity.unit) == ("Growth per day", "kg ha⁻¹ d⁻¹")
+    figure = draw_land_series(results, ["growth"])
+    (axes,) = figure.axes
+    values = results.ground("growth")
+    assert np.nanmin(values[-1]) <= axes.lines[0].get_ydata()[-1] <= np.nanmax(values[-1])
+    texts = [text.get_text() for text in figure.texts]
+    assert "Growth per day" in texts
+    assert not any("cities" in text for text in texts)

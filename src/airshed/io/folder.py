@@ -55,9 +55,11 @@ EVALUATED: Final = "evaluation/statistics.json"
 SOFTWARE: Final = f"Airshed {__version__}"
 """Software entry of each picture: the field Software of a PNG, the comment of a GIF."""
 
-_MARKS: Final = ((b"\x89PNG", b"Software\0Airshed "), (b"GIF89a", b"Airshed "))
+_MARKS: Final = (
+    (b"\x89PNG", b"Software\0Airshed "), (b"GIF89a", b"Airshed "), (b"<?xml", b">Airshed "), (b"%PDF", b"(Airshed "),
+)  # fmt: skip
 _HEAD: Final = 4096
-"""Bytes at the beginning of a picture that are searched for this entry."""
+"""Bytes at the beginning and at the end of a picture that are searched for this entry."""
 
 
 def check_usable(
@@ -329,6 +331,8 @@ def drawn(folder: Path) -> list[Path]:
         if path.is_file():
             with path.open("rb") as file:
                 head = file.read(_HEAD)
+                file.seek(max(0, path.stat().st_size - _HEAD))
+                head += file.read()  # a PDF names its creator at its end
             if any(head.startswith(kind) and mark in head for kind, mark in _MARKS):
                 found.append(path)
     return found

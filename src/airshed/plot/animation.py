@@ -15,7 +15,7 @@ from airshed.core.arrays import Array
 from airshed.io.folder import SOFTWARE
 from airshed.plot import units
 from airshed.plot.geography import MAP_CREDIT
-from airshed.plot.limits import Scale, scale_of
+from airshed.plot.limits import Scale
 from airshed.plot.maps import map_panels
 from airshed.plot.page import Panels, colour_bar, footer, headline, in_unit, norm_of
 from airshed.plot.panel import MapPanel, shape_of
@@ -42,7 +42,7 @@ def draw_animation(results: Results, field: str) -> bytes:
     The scale holds for all frames. A picture that would be larger than `LARGEST` is drawn with fewer pixels.
     """
     times = range(0, results.times.size, -(-results.times.size // _MOST_FRAMES))
-    scale = scale_of(results.ground(field)[list(times)])
+    scale = results.scale(results.ground(field)[list(times)])
     dpi = _DPI
     while True:
         film = _encode(list(_Film(results, field, scale, dpi).frames(times)))
@@ -56,7 +56,7 @@ class _Film:
 
     def __init__(self, results: Results, field: str, scale: Scale, dpi: float) -> None:
         self._results, self._field, self._scale = results, field, scale
-        self._shades = _shades(field)
+        self._shades = _shades(results.palette(field))
         self._palette = _palette(self._shades)
         panels = map_panels(1, shape_of(results.area), 7.6, 8.8)
         self._figure = panels.figure(dpi)
@@ -93,11 +93,11 @@ class _Film:
         """Draw all but cells and clock on a transparent ground; return the clock."""
         figure, field = self._figure, self._field
         (axes,) = panels.axes(figure)
-        MapPanel(axes, self._results, field, self._scale).mesh.remove()
+        MapPanel(axes, self._results, self._results.palette(field), self._scale).mesh.remove()
         quantity = self._results.quantity(field)
         subtitle = place_in_words(self._results, field) + in_unit(quantity.unit)
         headline(figure, panels.start, quantity.title, subtitle)
-        colour_bar(figure, field, self._scale, quantity.unit, panels)
+        colour_bar(figure, self._results.palette(field), self._scale, quantity.unit, panels)
         footer(figure, panels.start + panels.across, MAP_CREDIT, self._results.case)
         up = figure.get_size_inches()[1]
         right = panels.start + panels.across

@@ -9,11 +9,10 @@ from matplotlib.figure import Figure
 from airshed.core.errors import CaseError
 from airshed.plot import units
 from airshed.plot.geography import CITY_CREDIT, cities
-from airshed.plot.limits import scale_of
 from airshed.plot.page import Panels, colour_bar, footer, headline, hour_of, in_unit, norm_of, period
 from airshed.plot.panel import degree_ticks
 from airshed.plot.results import Results
-from airshed.plot.style import DPI, INK, SIZE, colours, halo, text_size
+from airshed.plot.style import DPI, GREY, INK, SIZE, colours, halo, text_at, text_size
 
 _NEAR = 0.35
 _REACH = 0.5
@@ -43,28 +42,38 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
     """
     row = row_of(results, latitude)
     values = results.section(field, row, times)
-    scale = scale_of(values)
+    scale = results.scale(values)
     columns = 1 if len(times) == 1 else 2
     panels = Panels(len(times), columns, 5.7 if columns == 2 else 8.0, 2.3, left=0.75)
     figure = panels.figure(DPI)
+    drawn = False
     edges, heights = results.longitude_edges, np.sqrt(results.height_edges)
     for time, part, axes in zip(times, values, panels.axes(figure), strict=True):
         axes.pcolormesh(
             edges,
             heights,
             np.ma.masked_invalid(part),
-            cmap=colours(field),
+            cmap=colours(results.palette(field)),
             norm=norm_of(scale),
         )
         _dress(axes, results)
         _name_cities(axes, results, float(results.latitude[row]))
+        depth = None if results.is_difference else results.boundary_layer(row, time)
+        if depth is not None:
+            axes.stairs(np.sqrt(depth), edges, baseline=None, color=INK, linewidth=1.4, zorder=3, path_effects=halo())
+            drawn = True
         if len(times) > 1:
             axes.set_title(hour_of(results.times, time), loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
+    if drawn:
+        text_at(
+            figure, panels.start + panels.across, panels.figure_height - 0.60, "line: top of the boundary layer",
+            "subtitle", ha="right", va="baseline", color=GREY,
+        )  # fmt: skip
     quantity = results.quantity(field)
     where = units.latitude(round(float(results.latitude[row]), 3))
     subtitle = f"height above ground, {period(results.times[list(times)])}{in_unit(quantity.unit)}"
     headline(figure, panels.start, f"{quantity.title} along {where}", subtitle)
-    colour_bar(figure, field, scale, quantity.unit, panels)
+    colour_bar(figure, results.palette(field), scale, quantity.unit, panels)
     footer(figure, panels.start + panels.across, CITY_CREDIT, results.case)
     return figure
 

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 
 from airshed.core.arrays import Array
 from airshed.plot.geography import MAP_CREDIT
-from airshed.plot.limits import Scale, format_number, scale_of
+from airshed.plot.limits import Scale, format_number
 from airshed.plot.page import BOTTOM, RIGHT, TOP, Panels, colour_bar, footer, headline, hour_of, in_unit, period
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.results import Results, place_in_words
@@ -23,7 +23,7 @@ _GAP = 0.1
 
 def map_scale(results: Results, field: str, times: Sequence[int]) -> Scale:
     """Return the colour scale that suits a field at all of some times."""
-    return scale_of(results.ground(field)[list(times)])
+    return results.scale(results.ground(field)[list(times)])
 
 
 def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) -> Figure:
@@ -34,7 +34,7 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
     strongest = max((float(np.nanmax(np.hypot(*wind), initial=0.0)) for wind in winds), default=0.0)
     fits = True
     for place, (time, axes) in enumerate(zip(times, panels.axes(figure), strict=True)):
-        panel = MapPanel(axes, results, field, scale)
+        panel = MapPanel(axes, results, results.palette(field), scale)
         panel.show(results.ground(field)[time])
         if winds:
             panel.show_wind(*winds[place], strongest)
@@ -47,7 +47,7 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
     if winds:
         subtitle += f"; wind up to {format_number(strongest, 2)} m/s"
     headline(figure, panels.start, quantity.title, subtitle)
-    colour_bar(figure, field, scale, quantity.unit, panels)
+    colour_bar(figure, results.palette(field), scale, quantity.unit, panels)
     footer(figure, panels.start + panels.across, MAP_CREDIT, results.case)
     return figure
 

@@ -56,10 +56,14 @@ class Panels:
         """Return where the first column begins: panels narrower than the page stand in its middle."""
         return self.left + (self.page_width - self.left - self.across - RIGHT) / 2
 
+    @property
+    def figure_height(self) -> float:
+        """Return the height of the page."""
+        return TOP + self.rows * self.height + (self.rows - 1) * self.gap_up + BOTTOM
+
     def figure(self, dpi: float) -> Figure:
         """Return an empty figure that the panels fit on."""
-        up = TOP + self.rows * self.height + (self.rows - 1) * self.gap_up + BOTTOM
-        return new_figure(self.page_width, up, dpi)
+        return new_figure(self.page_width, self.figure_height, dpi)
 
     def axes(self, figure: Figure) -> Iterator[Axes]:
         """Add the panels to a figure, row by row from the top; axes show on the left and at the bottom alone."""

@@ -19,8 +19,10 @@ from airshed.grid.packing import PackedGrid, Raster
 from airshed.models.pasture.drought import DROUGHT, with_drought
 from airshed.plot import units
 from airshed.plot.geography import Area
+from airshed.plot.limits import Scale, scale_of
 from airshed.plot.units import (
     COMMON,
+    DAILY,
     MIXING_RATIO_UNITS,
     Unit,
     mass_concentration,
@@ -171,6 +173,19 @@ class Results:
         )
 
     @property
+    def is_difference(self) -> bool:
+        """Return whether the fields are differences of two runs."""
+        return False
+
+    def palette(self, name: str) -> str:
+        """Return the field whose colours show a field."""
+        return name
+
+    def scale(self, values: Array) -> Scale:
+        """Return the colour scale of some values."""
+        return scale_of(values)
+
+    @property
     def is_land(self) -> bool:
         """Tell whether cells lie packed, as those of land do, and so have nothing above them."""
         return isinstance(self._packing, PackedGrid)
@@ -195,6 +210,9 @@ class Results:
                 words = words[len(beginning) :] if words.lower().startswith(beginning) else words
             title = words.split(";")[0].replace("_", " ").strip()
             short = name.replace("_", " ")
+            if self.is_land and name in DAILY:
+                title, short = f"{title} per day", f"{short} per day"
+                unit = Unit(f"{unit.label} d⁻¹", unit.factor)
             return Quantity(name, title[:1].upper() + title[1:], short[:1].upper() + short[1:], unit.label)
         title = known.name if known.name == known.formula else f"{known.name} ({known.formula})"
         return Quantity(name, title, known.formula, unit.label)
@@ -213,6 +231,13 @@ class Results:
     def section(self, name: str, row: int, times: Sequence[int]) -> Array:
         """Return a field along one row of cells, (time, level, lon), in the unit of `quantity`."""
         return self._si(name, {"time": list(times), "lat": row}) * self._unit(name).factor
+
+    def boundary_layer(self, row: int, time: int) -> Array | None:
+        """Return the height of the boundary layer along one row of cells [m], None where the file has none."""
+        name = "boundary_layer_height"
+        if name not in self.fields or "level" in self._data[name].dims:
+            return None
+        return np.asarray(self._si(name, {"time": [time], "lat": row})[0])
 
     def nearest(self, name: str, longitude: float, latitude: float) -> tuple[int, int]:
         """Return row and column of the cell that is nearest to a place, of those that have a value of a field."""

@@ -1,10 +1,12 @@
 """`airshed plot RUN`: all pictures of a run."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -16,6 +18,8 @@ from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
 from airshed.plot.curtain import draw_curtain, row_of
+from airshed.plot.difference import Difference
+from airshed.plot.land_series import draw_land_series
 from airshed.plot.limits import Scale
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
@@ -27,6 +31,14 @@ HOURS = (3, 9, 15, 21)
 """Hours of the day [UTC] that are mapped when none are asked for."""
 
 _FLAT = 0.03
+_METADATA: Final[Mapping[str, dict[str, str | None]]] = {
+    "png": {"Software": SOFTWARE},
+    "svg": {"Creator": SOFTWARE, "Date": None},
+    "pdf": {"Creator": SOFTWARE, "CreationDate": None},
+}
+FORMATS: Final = tuple(_METADATA)
+"""Formats of pictures."""
+
 _FILM = 6.0
 
 
@@ -39,6 +51,8 @@ def plot_run(
     animation: bool = True,
     singles: bool = False,
     latitude: float | None = None,
+    reference: str | Path | None = None,
+    kind: str = "png",
     on_progress: Callable[[str, float], object] = lambda now, done: None,
 ) -> list[Path]:
     """Draw maps, time series, curtains and an animation of a finished run.
@@ -62,6 +76,10 @@ def plot_run(
         Whether to draw also one picture for each field and hour.
     latitude
         Latitude of the curtains [degrees north], by default the one with the largest population nearby.
+    reference
+        Another run of the same grid: differences ``run - reference`` are drawn.
+    kind
+        Format of the pictures: png, svg or pdf. An animation is a GIF.
     on_progress
         Function that receives the name of the next picture and the completed part, 0 to 1.
 
@@ -85,15 +103,23 @@ def plot_run(
     """
     run = Path(run)
     folder = Path(output) if output is not None else (run if run.is_dir() else run.parent) / PICTURES
-    with open_run(run) as dataset, look():
-        results = Results(dataset, run)
+    if kind not in FORMATS:
+        raise CaseError(f"pictures cannot be {kind!r}; choose {', '.join(FORMATS)}")
+    with ExitStack() as stack:
+        dataset = stack.enter_context(open_run(run))
+        stack.enter_context(look())
+        if reference is None:
+            results = Results(dataset, run)
+        else:
+            other = Path(reference)
+            results = Difference(dataset, run, stack.enter_context(open_run(other)), other)
         chosen = results.chosen(fields)
         if hours is None and daily(results.times):
             times = spread_days(results.times)
         else:
             times = times_of(results.times, HOURS if hours is None else hours)
         row_of(results, latitude)  # refuses a latitude outside the area before anything is written
-        jobs = list(_jobs(results, chosen, times, latitude, singles=singles, animation=animation))
+        jobs = list(_jobs(results, chosen, times, latitude, singles=singles, animation=animation, kind=kind))
         files, whole, done = _Files(folder), sum(job.cost for job in jobs), 0.0
         for job in jobs:
             on_progress(f"drawing {job.name}", done / whole)
@@ -113,26 +139,30 @@ class _Job:
 
 def _jobs(
     results: Results, fields: Sequence[str], times: Sequence[int], latitude: float | None, *, singles: bool,
-    animation: bool,
+    animation: bool, kind: str,
 ) -> Iterator[_Job]:  # fmt: skip
     """Yield the pictures of a run in their order."""
 
-    def figure(name: str, draw: Callable[[], Figure], cost: float = 1.0) -> _Job:
+    suffix = "_difference" if results.is_difference else ""
+
+    def figure(stem: str, draw: Callable[[], Figure], cost: float = 1.0) -> _Job:
+        name = f"{stem}{suffix}.{kind}"
         return _Job(name, cost, lambda files: files.save(name, draw()))
 
     for field in fields:
         scale = cache(partial(map_scale, results, field, times))
-        yield figure(f"{field}.png", partial(_maps, results, field, times, scale))
+        yield figure(field, partial(_maps, results, field, times, scale))
         for time in times if singles else ():
             moment = str(results.times[time].astype("datetime64[m]")).replace(":", "")
-            yield figure(f"{field}_{moment}.png", partial(_maps, results, field, [time], scale), 0.5)
+            yield figure(f"{field}_{moment}", partial(_maps, results, field, [time], scale), 0.5)
         if results.has_levels(field):
-            yield figure(f"{field}_curtain.png", partial(draw_curtain, results, field, times, latitude))
+            yield figure(f"{field}_curtain", partial(draw_curtain, results, field, times, latitude))
     series = results.times.size > 1
     for group in _on_one_axis(results, fields) if series else ():
-        yield figure(f"{'_'.join(group)}_cities.png", partial(draw_series, results, group))
+        place, draw = ("land", draw_land_series) if results.is_land else ("cities", draw_series)
+        yield figure(f"{'_'.join(group)}_{place}", partial(draw, results, group))
     if animation and series:
-        name, first = f"{fields[0]}.gif", fields[0]
+        name, first = f"{fields[0]}{suffix}.gif", fields[0]
         yield _Job(name, _FILM, lambda files: files.write(name, draw_animation(results, first)))
 
 
@@ -162,7 +192,7 @@ def spread_days(times: NDArray[np.datetime64]) -> list[int]:
 
 
 class _Files:
-    """Writes pictures into a folder and remembers them."""
+    """Pictures of a run: writes them into a folder, and lists those that are written."""
 
     def __init__(self, folder: Path) -> None:
         self.written: list[Path] = []
@@ -171,15 +201,10 @@ class _Files:
             folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, name: str, figure: Figure) -> None:
-        """Write a figure as PNG."""
-        buffer = BytesIO()
-        figure.savefig(
-            buffer,
-            format="png",
-            dpi=figure.dpi,
-            metadata={"Software": SOFTWARE},
-            pil_kwargs={"compress_level": 4},
-        )
+        """Write a figure in the format of a file name: PNG, SVG or PDF."""
+        buffer, kind = BytesIO(), Path(name).suffix[1:]
+        options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if kind == "png" else {}
+        figure.savefig(buffer, format=kind, dpi=figure.dpi, metadata=_METADATA[kind], **options)
         self.write(name, buffer.getvalue())
 
     def write(self, name: str, content: bytes) -> None:

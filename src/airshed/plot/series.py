@@ -44,16 +44,15 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
         if not daily(results.times):
             shade_night(axes, results.times, place)
         format_axes(axes, results.times, heights)
-        for colour, field in zip(LINES, fields, strict=False):
+        for colour, field in () if results.is_difference else zip(LINES, fields, strict=False):
             mark_limits(axes, field, results.quantity(field).unit, colour)
         axes.set_title(place.name, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     quantities = [results.quantity(field) for field in fields]
-    names = " and ".join(q.short for q in quantities) if len(fields) < 3 else together(quantities)
     when = period(results.times) + ("" if daily(results.times) else ", hours in UTC, nights shaded")
     subtitle = f"{place_in_words(results, fields[0])}, {when}{in_unit(quantities[0].unit)}"
     where = "the largest cities" if places[0].population else "the middle of the area"
-    headline(figure, panels.start, f"{names} in {where}", subtitle)
-    _legend(figure, panels, [q.short for q in quantities])
+    headline(figure, panels.start, f"{names_of(quantities)} in {where}", subtitle)
+    draw_legend(figure, panels, [q.short for q in quantities])
     footer(figure, panels.start + panels.across, CITY_CREDIT, results.case)
     return figure
 
@@ -66,6 +65,13 @@ def mark_limits(axes: Axes, field: str, unit: str, colour: str) -> None:
             limit.label, (0.99, limit.value), (0, 1.5), xycoords=axes.get_yaxis_transform(),
             textcoords="offset points", ha="right", va="bottom", fontsize=SIZE["tiny"], color=colour,
         )  # fmt: skip
+
+
+def names_of(quantities: Sequence[Quantity]) -> str:
+    """Return the names of some fields for a headline."""
+    if len(quantities) == 1:
+        return quantities[0].title
+    return " and ".join(q.short for q in quantities) if len(quantities) < 3 else together(quantities)
 
 
 def together(quantities: Sequence[Quantity]) -> str:
@@ -151,7 +157,7 @@ def _month(month: np.datetime64) -> str:
     return year if str(month).endswith("-01") else units.short_date(month).split(" ")[1]
 
 
-def _legend(figure: Figure, panels: Panels, names: Sequence[str]) -> None:
+def draw_legend(figure: Figure, panels: Panels, names: Sequence[str]) -> None:
     """Write the names of the curves in their colours below the panels."""
     x = panels.start
     for name, colour in zip(names, LINES, strict=False):

@@ -63,6 +63,7 @@ def look() -> Iterator[None]:
                 "font.family": "DejaVu Sans",
                 "font.size": SIZE["small"],
                 "text.color": INK,
+                "svg.hashsalt": "airshed",  # so that the same run gives the same bytes
                 "text.parse_math": False,  # a title with two dollar signs is no formula
                 "axes.edgecolor": GREY,
                 "axes.linewidth": 0.6,

@@ -88,6 +88,12 @@ COMMON = MappingProxyType(
 """By variable name; molar masses from the IUPAC 2021 standard atomic weights. A file's own `molar_mass` comes first."""
 
 
+DAILY = frozenset(
+    {"growth", "rain", "runoff", "drainage", "soil_evaporation", "transpiration", "tree_water_use", "detachment"}
+)
+"""Fields of pasture that are amounts of a day."""
+
+
 def formula(name: str) -> str:
     """Return the formula of a species as it is printed: "O₃" for "O3"; another name unchanged."""
     return COMMON[name].formula if name in COMMON else name

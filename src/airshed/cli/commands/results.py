@@ -9,7 +9,12 @@ from airshed.cli.options import AsJson, RunFolder
 
 
 def plot(
-    run: RunFolder,
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs, such as runs/west-europe.")
+    ],
+    difference: Annotated[
+        bool, typer.Option("--difference", help="Draw the second of two runs minus the first.")
+    ] = False,
     output: Annotated[Path | None, typer.Option(help="Folder for the pictures; by default RUN/maps.")] = None,
     field: Annotated[
         list[str] | None,
@@ -28,19 +33,29 @@ def plot(
     ] = None,
     animation: Annotated[bool, typer.Option(help="Also animate the first field.")] = True,
     singles: Annotated[bool, typer.Option("--singles", help="Also draw each hour in a picture of its own.")] = False,
+    kind: Annotated[str, typer.Option("--format", help="Format of the pictures: png, svg or pdf.")] = "png",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and the names of pictures.")] = False,
 ) -> None:
-    """Draw maps, an animation, time series at cities and a curtain into RUN/maps."""
+    """Draw maps, an animation, time series and a curtain of runs into RUN/maps, or the difference of two runs."""
     from airshed.cli.progress import Work
+    from airshed.core.errors import CaseError
+
+    if difference and len(runs) != 2:
+        raise CaseError(f"--difference needs two runs, got {len(runs)}: airshed plot --difference RUN1 RUN2")
+    if output is not None and len(runs) > 1 and not difference:
+        raise CaseError("--output is for the pictures of one run; leave it out, or plot the runs one by one")
 
     with Work("reading the run", quiet=quiet) as work:
         from airshed.plot import plot_run
 
-        pictures = plot_run(
-            run, output, field, hour, animation=animation, singles=singles, latitude=latitude, on_progress=work.show
-        )
-    for picture in pictures:
-        typer.echo(picture)
+        reference, drawn = (runs[0], runs[1:]) if difference else (None, runs)
+        for run in drawn:
+            pictures = plot_run(
+                run, output, field, hour, animation=animation, singles=singles, latitude=latitude,
+                reference=reference, kind=kind, on_progress=work.show,
+            )  # fmt: skip
+            for picture in pictures:
+                typer.echo(picture)
 
 
 def merge(
