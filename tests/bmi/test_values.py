@@ -139,8 +139,8 @@ def test_a_case_of_another_model_is_refused(case: Case) -> None:
     [
         (lambda c: c.initialize("air.toml"), "Air is initialized already; finalize it"),
         (lambda c: c.update_until(-1.0), "time = -1 s is before the present time, 0 s"),
-        (lambda c: c.update_until(1e9), "lies beyond the end of the case"),
-        (lambda c: c.update_until(float("nan")), "is no time"),
+        (lambda c: c.update_until(1e9), "is after the end of the case"),
+        (lambda c: c.update_until(float("nan")), "is not a time"),
         (lambda c: c.get_var_units("TRACR"), "there is no field 'TRACR'; did you mean TRACER"),
         (lambda c: c.get_value("TRACER", np.empty(3)), "TRACER: give a NumPy array for 256 values, not one of 3"),
         (lambda c: c.get_value("TRACER", [0.0] * 256), "for 256 values, not a list"),

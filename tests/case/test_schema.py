@@ -77,7 +77,7 @@ def _merged(old: Any, new: Any) -> Any:
 def test_a_setting_has_its_text_unit_range_default_and_words() -> None:
     schema = editor_schema(airshed.Case)
     time = schema["$defs"]["TimeSection"]["properties"]
-    assert time["length"]["description"] == "How long to simulate. Unit: s. Range: 1 s to 100 year."
+    assert time["length"]["description"] == "Length of the simulation. Unit: s. Range: 1 s to 100 year."
     assert time["courant"]["default"] == 0.4
     assert "imex" in schema["$defs"]["ChemistrySection"]["properties"]["integrator"]["enum"]
     assert schema["properties"]["title"]["type"] == "string"

@@ -65,7 +65,7 @@ def test_killed_at_chosen_moments_damaged_and_resumed(tmp_path: Path, undisturbe
     resumed = run_here(folder, "--resume", "--threads", "1")
     assert resumed.returncode == 0, resumed.stderr
     assert f"{damaged} is damaged" in resumed.stderr
-    assert "the restart at 1.5 h is taken, and what was computed after it is computed again" in resumed.stderr
+    assert "the restart at 1.5 h is used, and later steps are repeated" in resumed.stderr
     assert difference(folder, undisturbed) == ""
 
     falsify(newest_restart(copy))

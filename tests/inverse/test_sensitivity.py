@@ -217,7 +217,7 @@ def test_plans_give_the_same_bits(folder: Path, found: xr.Dataset, adjoint: dict
         ({**RECEPTOR, "time": "0 h"}, "at the beginning of the run, 0 s, depends on no step"),
         ({**RECEPTOR, "time": ["0 h", "0.5 h"]}, "full hours from the first time to the last"),
         ({**RECEPTOR, "lon": 9.0}, "receptor.lon = .* is not within the case"),
-        ({**RECEPTOR, "lat": [51, 50]}, "the first end lies beyond the second"),
+        ({**RECEPTOR, "lat": [51, 50]}, "the first end is greater than the second"),
         ({**RECEPTOR, "lat": "north"}, "receptor.lat.* must be a "),
         ({**RECEPTOR, "place": "Bonn"}, "place = .* beside receptor.lon or receptor.lat"),
         ({"species": "O3", "place": "Colonge"}, "is not a country or a city .*; did you mean Cologne"),

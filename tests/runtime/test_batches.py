@@ -142,7 +142,7 @@ def test_the_speed_is_that_of_all_steps_of_a_batch(batches, monkeypatch):
 
 @pytest.mark.parametrize("stride", [0, -1, 1.5, "8"])
 def test_a_stride_that_is_no_number_of_steps_is_refused(stride):
-    with airshed.Simulation(make(), WINDS) as simulation, pytest.raises(CaseError, match="is no number of steps"):
+    with airshed.Simulation(make(), WINDS) as simulation, pytest.raises(CaseError, match="is not a number of steps"):
         simulation.run(observer=print, stride=stride)
 
 

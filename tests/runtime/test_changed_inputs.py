@@ -136,7 +136,7 @@ def test_results_say_that_inputs_were_changed(tmp_path: Path, strategy: str) -> 
         case = make(tmp_path / "case", **records)
         touched(tmp_path / "case" / name)
         with airshed.Simulation(case, output=tmp_path / "run", resume=True, accept_changed_inputs=True) as simulation:
-            assert any(notice.startswith("inputs differ from") and name in notice for notice in simulation.notices)
+            assert any(notice.startswith("inputs differ after") and name in notice for notice in simulation.notices)
             simulation.run(until=until)
     begin(case, tmp_path / "run", "1 h", resume=True)  # its files are those of the newest restart
     with airshed.open_run(tmp_path / "run") as run:
@@ -159,7 +159,7 @@ def test_the_program_refuses_and_accepts(tmp_path: Path) -> None:
     assert "rest.kpp has changed" in refused.stderr
     done = CliRunner().invoke(app, [*command, "--accept-changed-inputs"])
     assert done.exit_code == 0
-    assert "inputs differ from 0.333333 h on: rest.kpp has changed" in done.stderr
+    assert "inputs differ after 0.333333 h: rest.kpp has changed" in done.stderr
 
 
 def test_every_file_of_the_case_that_is_opened_is_noted(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_restarts_that_are_gone_are_refused(tmp_path: Path) -> None:
     run(case_of(), tmp_path / "run", "40 min")
     shutil.rmtree(tmp_path / "run" / "restart")
     before = contents(tmp_path / "run" / "records")
-    with pytest.raises(OutputError, match=r"reach beyond 0\.5 h, and there is no restart"):
+    with pytest.raises(OutputError, match=r"extend to 0\.5 h, and there is no restart"):
         run(case_of(), tmp_path / "run", resume=True)
     assert contents(tmp_path / "run" / "records") == before
 
@@ -85,7 +85,7 @@ def test_of_two_restarts_the_damaged_one_is_told_with_what_it_costs(tmp_path: Pa
     run(case_of(), tmp_path / "run", "40 min")
     flip(states(tmp_path / "run")[-1])
     notices = run(case_of(), tmp_path / "run", resume=True)
-    assert any("2400.0.npz" in each and "computed after it is computed again" in each for each in notices)
+    assert any("2400.0.npz" in each and "later steps are repeated" in each for each in notices)
     run(case_of(), tmp_path / "whole")
     assert (tmp_path / "run" / "output.nc").read_bytes() == (tmp_path / "whole" / "output.nc").read_bytes()
 

@@ -106,7 +106,7 @@ def test_what_resuming_does_is_told(tmp_path):
             simulation.run(until="1 h")
             return simulation.notices
 
-    assert notices(resume=True) == [f"there is nothing to resume in {tmp_path / 'run'}; the run begins at its start"]
+    assert notices(resume=True) == [f"{tmp_path / 'run'} has no run to resume; the run begins at its start"]
     assert notices(resume=True) == ["resumed at 1 h of the case"]
     assert notices(resume=False) == []
 
@@ -131,7 +131,7 @@ def test_auto_goes_on_with_the_records_that_are_there_and_says_so(tmp_path, begu
     run(*begun, until="2 h")
     notices = run("auto", then)
     assert notices[0] == "resumed at 2 h of the case"
-    assert re.fullmatch(f"output goes on by {told}:async, as its records are", notices[1])
+    assert re.fullmatch(f"output continues with {told}:async, the strategy of its records", notices[1])
     with airshed.open_run(tmp_path / "run") as results:
         assert len(results["time"]) == 7
 
@@ -143,7 +143,7 @@ def test_auto_goes_on_with_what_is_there_rather_than_with_what_it_took_before(tm
         simulation.run(until="2 h")
     again = writing({"strategy": "auto", "compression": "zlib"})
     with airshed.Simulation(again, STEADY, output=tmp_path / "run", resume=True) as simulation:
-        assert simulation.notices[1] == "output goes on by gather:sync, as its records are"
+        assert simulation.notices[1] == "output continues with gather:sync, the strategy of its records"
 
 
 def test_auto_refuses_records_that_no_strategy_goes_on_with(tmp_path):
@@ -372,8 +372,8 @@ MISTAKES = {
     "a path to nowhere": (lambda: airshed.Simulation("nowhere"), "there is no case"),
     "until without unit": (lambda: airshed.Simulation(make(), STEADY).run(until="2"), "unit"),
     "until in metres": (lambda: airshed.Simulation(make(), STEADY).run(until="2 m"), "not a length"),
-    "until the end of time": (lambda: airshed.Simulation(make(), STEADY).run(until=np.inf), "is no time"),
-    "until after the end": (lambda: airshed.Simulation(make(), STEADY).run(until="1 day"), "beyond the end"),
+    "until the end of time": (lambda: airshed.Simulation(make(), STEADY).run(until=np.inf), "is not a time"),
+    "until after the end": (lambda: airshed.Simulation(make(), STEADY).run(until="1 day"), "after the end"),
     "a step too long": (lambda: ended(make(time={"step": "6 h"}), winds(east=50.0)), "too long for the wind"),
     "no such mechanism": (lambda: airshed.Simulation(make(chemistry={"mechanism": "tracr"}), STEADY), "mean 'tracer'"),
 }

@@ -1,4 +1,4 @@
-"""The case of any model: what to simulate, read from a file or a dictionary, checked, immutable."""
+"""Base class of the cases of all models: settings that are read from a file or a dictionary, checked and immutable."""
 
 import copy
 import hashlib
@@ -24,10 +24,10 @@ from airshed.core.report import markdown_table
 from airshed.core.settings import Section, Setting, refuse, section_inside, setting, settings_of
 
 MACHINE: Final = ("restart", "parallel", "run", "adjoint", "receptor")
-"""Sections that change no result, and may differ where a run is taken up again."""
+"""Sections that change no result; a resumed run may have others."""
 
 WRITING: Final = ("strategy", "compression")
-"""Settings of an output that change nothing in what it holds."""
+"""Settings of an output that do not change its content."""
 
 
 class RunCase(Section, metaclass=CaseType):
@@ -43,11 +43,11 @@ class RunCase(Section, metaclass=CaseType):
     )  # fmt: skip
     """Settings that cannot change while a model runs: the layout of the state, its time, or output depends on them."""
 
-    what: ClassVar[str] = "the case"
-    """What messages call it."""
+    label: ClassVar[str] = "the case"
+    """Name of the document in messages."""
 
-    title: str = setting("Airshed case", "What the case is called on pictures and in files.")
-    description: str = setting("", "What it is about.")
+    title: str = setting("Airshed case", "Title of pictures and files.")
+    description: str = setting("", "Description of the case.")
     model: str = setting(..., "The model that runs the case.")
     time: sections.TimeSection
     output: tuple[sections.OutputSection, ...] = Field(default_factory=lambda: (sections.OutputSection(),))
@@ -146,7 +146,7 @@ class RunCase(Section, metaclass=CaseType):
         try:
             case = cls.model_validate(data)
         except ValidationError as error:
-            raise CaseError(explain(error, cls, data, locate, file, cls.what)) from error
+            raise CaseError(explain(error, cls, data, locate, file, cls.label)) from error
         case._base, case._file = base.resolve(), file
         if file is not None:
             case._name = case._base.name if file.name == "case.toml" else file.stem
@@ -155,11 +155,11 @@ class RunCase(Section, metaclass=CaseType):
         return case
 
     def _check_names(self) -> None:
-        """Raise AirshedError for a name that nothing has, such as that of a mechanism; a run looks at files."""
+        """Raise AirshedError for an unknown name, such as that of a mechanism. Files are checked when a run starts."""
 
     @classmethod
     def _place_files(cls, data: dict[str, Any], changed: Sequence[KeyPath], base: Path) -> None:
-        """Make files that `--set` names relative to the folder of the case, where a model has such."""
+        """Make the paths of files that `--set` names relative to the folder of the case; a model may override this."""
 
     @model_validator(mode="after")
     def _can_be_written(self) -> Self:
@@ -173,13 +173,13 @@ class RunCase(Section, metaclass=CaseType):
         return self
 
     def _due(self) -> sections.Due:
-        """Return what is due again and again, so often at most as a disk and patience allow."""
+        """Return the settings of recurring events, whose number in a run is limited."""
         outputs = [(f"output.{index}.every", output.every) for index, output in enumerate(self.output)]
         return [*outputs, ("restart.every", self.restart.every)]
 
     @property
     def start(self) -> np.datetime64:
-        """The start of the case, UTC."""
+        """Start of the case, UTC."""
         return np.datetime64(self.time.start.replace(tzinfo=None), "s")
 
     @property
@@ -194,7 +194,7 @@ class RunCase(Section, metaclass=CaseType):
 
     @property
     def base(self) -> Path:
-        """The folder that paths in the case are relative to."""
+        """Folder to which the paths in the case are relative."""
         return self._base
 
     @property
@@ -204,11 +204,11 @@ class RunCase(Section, metaclass=CaseType):
 
     @property
     def allow_code(self) -> bool:
-        """Whether functions in Python that the mechanism brings may run: the user says so, never the case."""
+        """Permission of the user, never of the case, to run Python functions of the mechanism."""
         return self._allow_code
 
     def allowing_code(self) -> Self:
-        """Return the case, with the permission to run functions in Python that its mechanism brings."""
+        """Return the case with the permission to run Python functions of its mechanism."""
         allowed = self.model_copy()
         allowed._allow_code = True
         return allowed
@@ -248,7 +248,7 @@ class RunCase(Section, metaclass=CaseType):
 
     @classmethod
     def is_fixed(cls, path: str) -> bool:
-        """Whether a setting stays what it is while a model runs."""
+        """Return whether a setting cannot change while a model runs."""
         return any(path == each or path.startswith(f"{each}.") for each in cls.fixed_settings)
 
     def rows(self) -> list[tuple[str, str, str]]:
@@ -273,11 +273,14 @@ class RunCase(Section, metaclass=CaseType):
         return hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def path(self, name: str) -> Path:
-        """Return a path of the case, which is relative to its folder unless absolute."""
+        """Return the absolute path of a file of the case."""
         return self._base / name
 
     def files(self, patterns: Iterable[str], key: str) -> list[Path]:
-        """Return the files that the patterns under ``key`` name, each once, in order; raises CaseError for none."""
+        """Return the files that match the patterns of the setting ``key``, in order and without repetition.
+
+        Raises CaseError for a pattern without a match.
+        """
         found: dict[Path, None] = {}
         for pattern in patterns:
             absolute = Path(pattern)
@@ -286,8 +289,8 @@ class RunCase(Section, metaclass=CaseType):
             )
             try:
                 matches = sorted(path for path in root.glob(relative) if path.is_file())
-            except (OSError, ValueError, IndexError, NotImplementedError) as error:  # all of them for what is no name
-                raise CaseError(f"{key} = {pattern!r} is no name of a file") from error
+            except (OSError, ValueError, IndexError, NotImplementedError) as error:  # all for invalid patterns
+                raise CaseError(f"{key} = {pattern!r} is not a valid file name") from error
             if not matches:
                 raise CaseError(f"{key} = {pattern!r}: there is no such file in {root}")
             found |= dict.fromkeys(matches)
@@ -313,7 +316,7 @@ class RunCase(Section, metaclass=CaseType):
         return write_toml(self.to_dict() if machine else self._results())
 
     def _results(self) -> dict[str, Any]:
-        """The settings that bear on results: not how ranks and threads share the work, nor how files are written."""
+        """Return the settings that affect results, without those of ranks, threads and the writing of files."""
         settings = {key: value for key, value in self.to_dict().items() if key not in MACHINE}
         outputs = [{key: each[key] for key in each if key not in WRITING} for each in settings["output"]]
         return settings | {"output": outputs}
@@ -337,11 +340,11 @@ class RunCase(Section, metaclass=CaseType):
         return hash(self.hash)
 
 
-# Every section of a model's case with its settings, in Markdown, from the settings registry.
+# Documentation of the sections of a case in Markdown, from the settings registry.
 
 
 def sections_document(case: type[RunCase], introduction: str) -> str:
-    """Return an introduction, and a table of settings for each section of the case of a model."""
+    """Return the page of a case file: an introduction, and a table of settings for each section."""
     parts = [introduction, "## At the top\n"]
     parts.append(_table([setting for setting in settings_of(case) if "." not in setting.key]))
     for name, field in case.model_fields.items():

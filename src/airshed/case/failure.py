@@ -1,4 +1,4 @@
-"""The failure of the chemistry of a cell, and the conditions of a box by which `airshed box` replays it."""
+"""Failure of the chemistry in a cell, and the conditions with which `airshed box` reproduces it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from os.path import relpath
@@ -16,22 +16,22 @@ from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import ReactionNetwork
 
 FAILED_CELL: Final = "failed-cell.toml"
-"""Conditions in the run folder by which `airshed box` replays a cell whose chemistry failed."""
+"""File in the run folder with the conditions of the failed cell, for `airshed box`."""
 
 INPUTS: Final = {"TEMP": "T", "PRESS": "p"}
-"""Names of mechanisms that have another name in formulas of conditions."""
+"""Names in mechanisms, and their names in formulas of conditions."""
 
 UNIT: Final = "molecules/cm3"
 _MOST_NAMED: Final = 5
 
 
-class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, which is an error of the user's to mend
-    """The chemistry of a cell failed, also with smaller steps.
+class ChemistryFailure(ReplayableError):  # noqa: N818  the term of the field
+    """The integration of the chemistry in a cell failed, also with smaller steps.
 
-    cell        its number, or words for it; None where there is but one
-    times       [s] the start of the interval, the time that was reached, and its end: `interval` and `time`
-    state       (species,) [molecules cm-3] at that time
-    conditions  of a box, as plain values of a conditions file, that replay the interval; paths in them are absolute
+    cell        number or description of the cell; None for a single box
+    times       start of the interval, time reached, and end of the interval [s]: `interval` and `time`
+    state       (species,) concentrations at the time reached [molecules cm-3]
+    conditions  conditions file as plain values, which reproduces the interval; paths are absolute
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, w
         )
 
     def keep(self, folder: Path, case: Any) -> "ChemistryFailure":
-        """Write it for a run; see :class:`ReplayableError`."""
+        """Write the conditions file into a run folder, see :class:`ReplayableError`."""
         without = [] if case.model == "box" else [each.file for each in case.process]
         return self.write(folder / FAILED_CELL, case.mechanism, without)
 
@@ -82,7 +82,7 @@ class ChemistryFailure(ReplayableError):  # noqa: N818  the failure of a cell, w
 
 
 def with_paths(conditions: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Return conditions, as plain values, with changed paths of the CSV files and of the processes in them."""
+    """Return conditions, as plain values, with changed paths of CSV files and process files."""
 
     def changed(key: str, value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -102,7 +102,7 @@ def replay_conditions(
     length: float,
     sections: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return conditions under which a box does what one cell did over `length` [s], its inputs constant.
+    """Return box conditions that reproduce one cell over `length` [s] with constant inputs.
 
     state     (species,) [molecules cm-3] at the beginning
     inputs    values of the air, the sun and the mechanism's parameters, by the names that mechanisms have for them:

@@ -1,4 +1,4 @@
-"""Where a case lies, and where each of its settings was made."""
+"""Location of the file of a case, and origins of its settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ def locator(
     data: Mapping[str, Any], changed: Sequence[KeyPath], file: Path | None, lines: Mapping[KeyPath, int],
     by: str = "--set",
 ) -> Callable[[KeyPath], str]:  # fmt: skip
-    """Return the function that says where a key was set: by a change, on a line of the file, in a dictionary, or ''."""
+    """Return the function that returns the origin of a key: a change, a line of the file, a dictionary, or ''."""
 
     def locate(path: KeyPath) -> str:
         if any(path[: len(key)] == key for key in changed):

@@ -1,4 +1,4 @@
-"""Turns what is wrong with a case into messages: a line for each fault, and a list when there are several."""
+"""Messages about the faults of a case: one line for each fault, and a list of several faults."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from airshed.core.settings import KEY, KeywordUnion, Section, section_inside, se
 from airshed.core.text import nearest, printable, quoted, shortened
 
 Locate = Callable[[tuple[int | str, ...]], str]
-"""Returns where a key was set, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
+"""Returns the origin of a key, such as ``case.toml:12``, "--set" or "given"; empty when it was not."""
 
 MOST_FAULTS = 5
 _LOOKED_AT = 100
@@ -45,11 +45,11 @@ def explain(
     data: Mapping[str, Any],
     locate: Locate,
     file: Path | None,
-    what: str = "the case",
+    label: str = "the case",
 ) -> str:
-    """Return what is wrong with a case, made of ``data``: file and line, key, what is wrong, what to do.
+    """Return the message about the faults of a case ``data``: file and line, key, problem and remedy.
 
-    A mistyped key that had to be there is one fault, and so is a value that stands for several, as in
+    A misspelt required key is one fault, and so is one value that is expanded to several, such as
     ``spacing = "0.25 deg"``.
     """
     order = {name: number for number, name in enumerate(section.model_fields)}
@@ -66,16 +66,16 @@ def explain(
         else:
             key = _written(data, detail["loc"])
             faults.append((locate(key), _message(detail, key, section)))
-    return faults_in_words(sorted(dict.fromkeys(faults), key=_line), file, what, unseen)
+    return faults_in_words(sorted(dict.fromkeys(faults), key=_line), file, label, unseen)
 
 
 def faults_in_words(
-    faults: Sequence[tuple[str, str]], file: Path | None, what: str = "the case", unseen: int = 0
+    faults: Sequence[tuple[str, str]], file: Path | None, label: str = "the case", unseen: int = 0
 ) -> str:
-    """Return one fault, given as its place and what is wrong, as one line, and several as a list under a heading.
+    """Return faults, given as origin and problem: one as a line, several as a list under a heading.
 
-    One fault names the whole path of the case's file; in a list the heading does. After the first few it says how
-    many more there are, with those that were not looked at.
+    A single fault names the full path of the case file; in a list the heading names it. The list ends with the number
+    of further faults, including the ``unseen`` ones.
     """
     if len(faults) == 1:
         place, fault = faults[0]
@@ -83,7 +83,7 @@ def faults_in_words(
         return _placed(f"{file}{place.removeprefix(file.name)}" if file and in_file else place, fault)
     count = len(faults) + unseen
     rest = [f"and {count - MOST_FAULTS} more"] if count > MOST_FAULTS else []
-    heading = f"{count} faults in {what}{f' {file}' if file else ''}:"
+    heading = f"{count} faults in {label}{f' {file}' if file else ''}:"
     return "\n  ".join([heading, *(_placed(*fault) for fault in faults[:MOST_FAULTS]), *rest])
 
 
@@ -103,7 +103,7 @@ def _written(data: Any, path: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def _line(fault: tuple[str, str]) -> int:
-    """Return the line of a fault in the file; what is not in it comes first."""
+    """Return the line of a fault in the file; 0 for a fault outside of the file."""
     number = fault[0].rpartition(":")[2]
     return int(number) if number.isdecimal() else 0
 
@@ -147,13 +147,13 @@ def _unknown(path: tuple[int | str, ...], section: type[Section]) -> str:
 
 
 def _meant(path: tuple[int | str, ...], section: type[Section]) -> tuple[int | str, ...] | None:
-    """Return the key beside an unknown one whose name is near to its."""
+    """Return the key of the same section whose name is closest to an unknown key."""
     match = nearest(str(path[-1]), _section_of(path, section).model_fields)
     return None if match is None else (*path[:-1], match)
 
 
 def _section_of(path: tuple[int | str, ...], section: type[Section]) -> type[Section]:
-    """Return the section in which a key stands."""
+    """Return the section of a key."""
     for part in path[:-1]:
         if isinstance(part, str):
             section = section_inside(section.model_fields[part].annotation)[0] or section
@@ -161,7 +161,7 @@ def _section_of(path: tuple[int | str, ...], section: type[Section]) -> type[Sec
 
 
 def _or_words(path: tuple[int | str, ...], section: type[Section]) -> str:
-    """Return which words a setting may be instead: ``, or "auto"``; nothing where there are none."""
+    """Return the keywords that a setting accepts: ``, or "auto"``; empty where there are none."""
     field = _section_of(path, section).model_fields.get(str(path[-1])) if path else None
     words = [f'"{word}"' for a in (field.metadata if field else ()) if isinstance(a, KeywordUnion) for word in a.words]
     return f", or {' or '.join(words)}" if words else ""
@@ -182,7 +182,7 @@ def _missing(path: tuple[int | str, ...], section: type[Section]) -> str:
 
 
 def _toml(value: object) -> str:
-    """Return a value as the case file would show it, in short."""
+    """Return a value as in a case file, shortened."""
     text = quoted(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else _text(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -1,4 +1,4 @@
-"""Patches of a case document: values as JSON or TOML have them, by the dotted path of a setting.
+"""Patches of a case document: values of JSON or TOML by the dotted path of a setting.
 
 `--set key=value`, the server, its clients and `Simulation.set` change a case by the same patches.
 """
@@ -13,15 +13,15 @@ from airshed.core.text import shortened, shown
 from airshed.core.toml_text import DEEPEST, parse_toml
 
 Changes = Mapping[str, Any] | Sequence[str]
-"""A patch, such as ``{"emissions.scale.NOx": 0.5}``, or assignments ``key=value`` as `--set` has them."""
+"""A patch, such as ``{"emissions.scale.NOx": 0.5}``, or assignments ``key=value`` of `--set`."""
 
 _LONGEST_NUMBER: Final = 9
 
 
 def patch_document(data: dict[str, Any], changes: Changes) -> list[KeyPath]:
-    """Apply a patch to a case document, and return the changed paths; raises CaseError for a path that cannot be.
+    """Apply a patch to a case document, and return the changed paths; raises CaseError for an invalid path.
 
-    A path may name the item behind the last one of a list of tables, such as ``emissions.point.1.rate``: that adds it.
+    A path to the item after the last one of a list of tables, such as ``emissions.point.1.rate``, appends an item.
     """
     if isinstance(changes, Mapping):
         parts = [(path, value, f"{shown(path)} = {shown(value)}") for path, value in changes.items()]
@@ -50,7 +50,7 @@ def _dotted_paths(path: str, value: Any) -> dict[str, Any]:
 def parse_assignment(text: str) -> tuple[str, Any]:
     """Return the path and the value of ``key=value``; raises CaseError.
 
-    The value is TOML; what is not TOML is a bare string, so that time.step=120 s needs no quotes.
+    The value is TOML. Any other text is a string, so that time.step=120 s needs no quotes.
     """
     key, equals, value = text.partition("=")
     if not equals or not all(key.strip().split(".")):
@@ -65,14 +65,14 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 
 
 def _put(data: dict[str, Any], key: str, value: Any, origin: str) -> KeyPath:
-    """Set one value; `origin` is what messages call the change."""
+    """Set one value; `origin` names the change in messages."""
     parts = key.split(".")
     if not all(parts):
-        raise CaseError(f"{shown(key)} is no name of a setting; write it as emissions.scale.NOx")
+        raise CaseError(f"{shown(key)} is not the name of a setting; write it as emissions.scale.NOx")
     if len(parts) > DEEPEST:
-        raise CaseError(f"{origin}: a key of {len(parts)} parts is no setting")
+        raise CaseError(f"{origin}: a key of {len(parts)} parts is not a setting")
     path: KeyPath = tuple(int(part) if part.isdecimal() and len(part) <= _LONGEST_NUMBER else part for part in parts)
-    # Go down to the table or list that holds the setting, and make those that are missing.
+    # Descend to the table or list of the setting, and create missing ones.
     node: Any = data
     for depth, part in enumerate(path[:-1]):
         here = path[: depth + 1]
@@ -88,7 +88,7 @@ def _put(data: dict[str, Any], key: str, value: Any, origin: str) -> KeyPath:
             node = node[str(part)]
         else:
             raise CaseError(f"{origin}: {_dotted(here[:-1])} is a single value and has no {shown(part)}")
-    # Set its value there.
+    # Set the value.
     last = path[-1]
     if isinstance(node, dict):
         node[str(last)] = value
@@ -104,7 +104,7 @@ def _put(data: dict[str, Any], key: str, value: Any, origin: str) -> KeyPath:
 
 
 def _is_next_item(items: list[Any], part: int | str) -> bool:
-    """Whether a part of a path names the item behind the last one of a list of tables."""
+    """Return whether a part of a path names the item after the last one of a list of tables."""
     return part == len(items) and all(isinstance(each, Mapping) for each in items)
 
 

@@ -21,7 +21,7 @@ from airshed.process.kinds import Weather
 
 
 class ProcessSection(Section):
-    """A process of the case's own: a class in a Python file, and its settings with `file`.
+    """A process of the user: a class in a Python file, and its settings next to `file`.
 
     docs/how-to/adding-a-process.md shows one. The file is run only with `--allow-code`.
     """
@@ -70,10 +70,10 @@ class RequestedProcess:
 
 
 def check_weather_unit(where: str, asked: Weather, units: MutableMapping[str, str]) -> None:
-    """Refuse a field of the weather in another unit than the known one; one that is not known is so from now on."""
+    """Raise CaseError for a weather field in another unit than before; store the unit of a new field."""
     known = units.setdefault(asked.field, asked.unit)
     if not same_unit(asked.unit, known):
-        raise CaseError(f"{where} asks for {asked.field} in {asked.unit}, which is in {known}; declare it in that unit")
+        raise CaseError(f"{where} requires {asked.field} in {asked.unit}, which is in {known}; declare it in that unit")
 
 
 def processes_of_files(

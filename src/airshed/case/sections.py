@@ -1,4 +1,4 @@
-"""The sections that the case of every model has: when, what is written, restarts, and how this machine does it."""
+"""Sections of the cases of all models: time, output, restarts, and threads."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
@@ -13,24 +13,24 @@ from airshed.io.strategies.choice import AUTO, COMPRESSING, Strategy
 
 
 class TimeSection(Section):
-    """When."""
+    """Start and length of the run."""
 
     start: Instant = setting(..., f"First moment of the output, in UTC, from {YEARS[0]} to {YEARS[1] - 1}.", unit="UTC")
-    length: Length = setting(..., "How long to simulate.")
+    length: Length = setting(..., "Length of the simulation.")
 
     @property
     def whole(self) -> float:
-        """How long is simulated in all [s], also before the start."""
+        """Total simulated time [s], including the spin-up."""
         return self.length.value
 
     @property
     def parts(self) -> str:
-        """The settings that :attr:`whole` is the sum of, in words."""
+        """Names of the settings whose sum is :attr:`whole`."""
         return "time.length"
 
 
 class OutputSection(Section):
-    """One file of results."""
+    """Output file."""
 
     insert_before = "strategy"
 
@@ -41,8 +41,8 @@ class OutputSection(Section):
     every: Interval = setting("1 h", "Time between two records.")
     statistic: Statistic = setting(
         "point",
-        "What a record holds: `point` the values at its time; `mean`, `maximum` or `minimum` of all steps since the "
-        "record before.",
+        "Statistic of a record: `point` for the values at its time; `mean`, `maximum` or `minimum` of all steps since "
+        "the previous record.",
     )
     strategy: StrategyName = setting(
         "gather:async",
@@ -51,35 +51,35 @@ class OutputSection(Section):
     )
     compression: Literal["zlib", "none"] = setting(
         "none",
-        "By `gather`, `files` and `zarr`: `zlib` takes a third off the files, and costs a tenth of a run's time.",
+        "Compression with `gather`, `files` and `zarr`: `zlib` reduces files by a third, for a tenth of the run time.",
     )
 
     def selection(self) -> Mapping[str, Sequence[int]]:
-        """Return the indices to write along dimensions that are not written whole."""
+        """Return the indices to write along dimensions that are written in part."""
         return {}
 
     @model_validator(mode="after")
     def _can_compress(self) -> Self:
         if self.compression != "none" and Strategy.parse(self.strategy).name not in (*COMPRESSING, AUTO):
             raise refuse(
-                f'{KEY}.compression = "{self.compression}" cannot be had by the strategy "{self.strategy}"; '
+                f'{KEY}.compression = "{self.compression}" is not available with the strategy "{self.strategy}"; '
                 f'take {", ".join(COMPRESSING[:-1])} or {COMPRESSING[-1]}, or compression "none"'
             )
         return self
 
 
 class RestartSection(Section):
-    """Insurance against interruption."""
+    """Restart files."""
 
-    every: Interval = setting("6 h", "Time between two restart files; the last two are kept.")
-    strategy: StrategyName = setting("gather:async", "How they are written, as that of an output.")
+    every: Interval = setting("6 h", "Time between two restart files; the last two are stored.")
+    strategy: StrategyName = setting("gather:async", "Strategy of writing, as for an output.")
 
 
 class RunSection(Section):
-    """How this machine does it; nothing here changes a result."""
+    """Settings of the machine, which change no result."""
 
-    threads: Whole = setting(0, "Threads to compute with; 0 takes all cores.", unit="1", ge=0, le=4096)
+    threads: Whole = setting(0, "Number of threads; 0 uses all cores.", unit="1", ge=0, le=4096)
 
 
 Due = Sequence[tuple[str, Quantity]]
-"""What is due again and again: its key, and the time between."""
+"""Recurring events: key of the interval, and the interval."""

@@ -1,4 +1,4 @@
-"""TOML for people: errors with line and column, the line of every key, and text of tables."""
+"""TOML for users: errors with line and column, the line of each key, and the text of tables."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from airshed.core.text import shown
 from airshed.core.toml_text import DEEPEST, parse_toml
 
 KeyPath = tuple[int | str, ...]
-"""Where a setting stands: the names of its tables and its own, numbers for the items of lists."""
+"""Path of a setting: the names of its tables and its own name, numbers for items of lists."""
 
 _KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _SHORT_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?!:)")
@@ -35,12 +35,12 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         reason = "it nests too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
         raise CaseError(f"{path} cannot be read: {reason}") from None
     if is_too_deep(data):
-        raise CaseError(f"{path} cannot be read: tables stand in each other more than {DEEPEST} levels deep")
+        raise CaseError(f"{path} cannot be read: tables are nested more than {DEEPEST} levels deep")
     return data, text
 
 
 def is_too_deep(data: Mapping[str, Any]) -> bool:
-    """Whether tables stand in each other deeper than any case needs, so that whoever walks through them would fail."""
+    """Return whether tables are nested deeper than any case requires, so that recursion could fail."""
     level: list[Any] = [data]
     for _ in range(DEEPEST):
         level = [each for node in level for each in (node.values() if isinstance(node, dict) else node)]
@@ -71,7 +71,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def _header(line: str) -> tuple[str, bool] | None:
-    """Return the name of a table that a line begins, and whether it is an item of a list; None for another line."""
+    """Return the name of a table header, and whether it is an item of a list; None for another line."""
     if not line.startswith("["):
         return None
     width = 2 if line.startswith("[[") else 1
@@ -143,7 +143,7 @@ def write_value(value: Any) -> str:
         return f"[{', '.join(map(write_value, value))}]"
     if isinstance(value, date):
         return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, str):  # JSON escapes what TOML does, except for the delete character
+    if isinstance(value, str):  # JSON escapes the same characters as TOML, except for the delete character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower() if isinstance(value, bool) else repr(value)
 

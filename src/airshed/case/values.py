@@ -1,6 +1,6 @@
-"""The values that settings of any case hold: times, names of files and fields, whole texts.
+"""Types of settings of all cases: times, names of files and fields, texts.
 
-A range is what a case can mean at all: its ends lie beyond any use, and before overflow and endless runs.
+A range excludes meaningless values: its ends are beyond any use, and avoid overflow and endless runs.
 """
 
 import re
@@ -20,12 +20,12 @@ Interval = Annotated[Quantity, quantity_range("s", least="1 s", most="1000 year"
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 MOST_RECORDS: Final = 1_000_000
-"""Records of an output, restarts and calls of a function in a run: every minute of two years."""
+"""Most records of an output, restarts, or calls of a function in a run: one per minute for two years."""
 
 _LONGEST_NAME, _LONGEST_PATH = 255, 4000  # bytes, of all usual file systems
 
 YEARS: Final = (1800, 2200)
-"""Years in which a case may begin: calendar and sun are those of today's reckoning."""
+"""First year and year after the last in which a case may begin: the calendar and the sun hold for these."""
 
 
 def _instant(value: object) -> datetime:
@@ -65,16 +65,16 @@ def _path(value: str) -> str:
         raise refuse(f"{KEY} = {quoted(value)} is empty; give a name, or leave it out")
     longest = max(len(part.encode(errors="replace")) for part in value.split("/"))
     if longest > _LONGEST_NAME or len(value) > _LONGEST_PATH or not value.isprintable():
-        raise refuse(f"{KEY} = {quoted(value)} is no name that a file can have")
+        raise refuse(f"{KEY} = {quoted(value)} is not a valid file name")
     return value
 
 
 def some(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Refuse a list that is empty, or names one thing twice."""
+    """Refuse an empty list, and a list with repetitions."""
     if not value:
-        raise refuse(f'{KEY} = [] names nothing to write; leave it out, or take "all"')
+        raise refuse(f'{KEY} = [] is empty; leave it out, or use "all"')
     if len(set(value)) < len(value):
-        raise refuse(f"{KEY} = {shown(list(value))} names one twice")
+        raise refuse(f"{KEY} = {shown(list(value))} has a repetition; remove it")
     return value
 
 
@@ -86,15 +86,15 @@ Instant = Annotated[datetime, PlainValidator(_instant), WithJsonSchema({"type": 
 
 
 def pair(value: Any) -> Any:
-    """Return one value as the two ends of a range; leave all else as it is."""
+    """Return one value as the two ends of a range, and any other value unchanged."""
     return (value, value) if isinstance(value, str | int | float | Quantity) else value
 
 
 def rising(value: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return two ends, the first of which may not lie beyond the second."""
+    """Return the two ends of a range; refuse ends in the wrong order."""
     first, last = (each.value if isinstance(each, Quantity) else each for each in value)
     if first > last:
-        raise refuse(f"{KEY}: the first end lies beyond the second")
+        raise refuse(f"{KEY}: the first end is greater than the second")
     return value
 
 

@@ -1,7 +1,7 @@
 """Errors that a user can act on.
 
-Every message says what is wrong, where, and what to do, in a line or two. The command line prints the message alone;
-anything that is not an :class:`AirshedError` is a defect of Airshed itself and keeps its traceback.
+Every message states the problem, its location and a remedy in one or two lines. The command line prints only the
+message. Any other exception is a defect of Airshed and is shown with its traceback.
 """
 
 from pathlib import Path
@@ -11,26 +11,26 @@ from airshed.core.text import printable
 
 
 class AirshedError(Exception):
-    """Base of all errors that are the user's to mend; ``str(error)`` is the whole message.
+    """Base class of all errors that a user can correct; ``str(error)`` is the complete message.
 
-    Names and values of the user's files stand in it: what of them would move a cursor is written as an escape.
+    Names and values from files of the user are quoted with escapes for characters that do not print.
     """
 
     def __str__(self) -> str:
-        """Return the message, which any terminal can show."""
+        """Return the message in printable characters."""
         return printable(super().__str__(), lines=True)
 
 
 class CaseError(AirshedError):
-    """A case file, a command-line setting or a conditions file asks for something that cannot be."""
+    """A case file, a command-line setting or a conditions file is invalid."""
 
 
 class MechanismError(AirshedError):
-    """A reaction file cannot be read, or a mechanism lacks what a case needs of it."""
+    """A reaction file cannot be read, or a mechanism lacks a species or a rate that the case requires."""
 
 
 class UnknownMechanismError(MechanismError):
-    """No shipped mechanism has the name that is asked for."""
+    """The requested name is not that of a shipped mechanism."""
 
 
 class DataError(AirshedError):
@@ -38,7 +38,7 @@ class DataError(AirshedError):
 
 
 class KernelError(AirshedError):
-    """Generated code could not be compiled or loaded, or was broken off."""
+    """Generated code could not be compiled or loaded, or was interrupted."""
 
 
 class OutputError(AirshedError):
@@ -46,28 +46,28 @@ class OutputError(AirshedError):
 
 
 class RedistributionError(AirshedError):
-    """A distribution, a plan or an array does not fit what it is used for."""
+    """A distribution, a plan or an array does not match its use."""
 
 
 class LinkError(RedistributionError):
-    """The other job is missing, is another one, or has left."""
+    """The other job is missing, is not the expected one, or has ended."""
 
 
 class NumericalError(AirshedError):
-    """A computation left the range where its result means anything."""
+    """A computation left the range in which its result is meaningful."""
 
 
 class ReplayableError(NumericalError):
-    """A failure of which a file in the run folder shows how it came about."""
+    """A failure that a file in the run folder reproduces."""
 
     def keep(self, folder: Path, case: Any) -> Self:
-        """Write that file, and return the error, which then names it."""
+        """Write the file that reproduces the failure, and return the error, which then names it."""
         raise NotImplementedError
 
 
 class FormulaError(AirshedError):
-    """A formula has what no formula can have, or is asked for what it does not tell."""
+    """A formula is invalid, or cannot be evaluated or differentiated as requested."""
 
 
 class ProgramError(AirshedError):
-    """A list of stages is no time step: a stage reads, writes or advances what it cannot."""
+    """A list of stages is not a valid time step: a stage reads, writes or advances an unavailable value."""

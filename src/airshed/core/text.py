@@ -1,4 +1,4 @@
-"""Texts of messages: numbers of things, texts of others made printable, and the known name that was probably meant."""
+"""Parts of messages: counts, quoted values in printable characters, and suggestions for misspelt names."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -7,13 +7,13 @@ from typing import Final
 from airshed.core.chemical_names import formula_of
 
 _TELLING: Final = 4
-"""Letters of a part of a name that say which name is meant."""
+"""Least number of letters by which a part of a name identifies it."""
 
 
 def printable(text: str, *, lines: bool = False) -> str:
     """Return a text with an escape, such as ``\\x1b``, for each character that does not print.
 
-    lines  whether ends of lines stay what they are
+    lines  whether newlines are unchanged
     """
     if text.isprintable():
         return text
@@ -24,23 +24,23 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things: "1 rank", "2 ranks"."""
+    """Return a number with its noun: "1 rank", "2 ranks"."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def there_are(number: int) -> str:
-    """Return that there are so many: "there is 1", "there are 2"."""
+    """Return a number as a clause: "there is 1", "there are 2"."""
     return "there is 1" if number == 1 else f"there are {number}"
 
 
 def quoted(text: str, most: int = 60) -> str:
-    """Return somebody's text in quotes, on one line and in short."""
+    """Return a text in quotes, shortened and on one line."""
     shown = printable(text)
     return f'"{shown}"' if len(shown) <= most else f'"{shown[: most - 3]}...'
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Return somebody's value as Python writes it, on one line and in short."""
+    """Return the Python form of a value, shortened and on one line."""
     try:
         text = printable(repr(value))
     except ValueError:  # a whole number of more digits than Python prints
@@ -49,7 +49,7 @@ def shown(value: object, most: int = 60) -> str:
 
 
 def shortened(text: str, most: int = 1200) -> str:
-    """Return a text without its middle where it is longer than a screen takes, and how much that was."""
+    """Return a long text without its middle, and with the number of omitted characters."""
     if len(text) <= most:
         return text
     return f"{text[: most // 2]} ... [{len(text) - most} characters] ... {text[-most // 2 :]}"
@@ -73,13 +73,13 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def _begins_word(name: str, folded: str) -> bool:
-    """Return whether a part of a name begins at its start, at a capital, or after what is no letter."""
+    """Return whether a part of a name begins at its start, at a capital, or after a character that is not a letter."""
     at = name.casefold().find(folded)
     return at == 0 or not name[at - 1].isalpha() or (name[at].isupper() and name[at - 1].islower())
 
 
 def suggestion(name: str, known: Iterable[str], *, limit: int = 12) -> str:
-    """Return the end of an error message: ``did you mean X?``, or the names there are when they are few."""
+    """Return the end of an error message: ``did you mean X?``, or the first known names."""
     candidates = sorted(set(known))
     match = nearest(name, candidates)
     if match is not None:
@@ -90,5 +90,5 @@ def suggestion(name: str, known: Iterable[str], *, limit: int = 12) -> str:
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:
-    """Return names behind each other, the first ones of many: ``A, B and 3 more``."""
+    """Return names separated by commas, only the first of many: ``A, B and 3 more``."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,1 +1,1 @@
-"""Runs models: the clock, the simulation, and its files."""
+"""Runs of models: the clock, the simulation, and its files."""

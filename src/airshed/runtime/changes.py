@@ -1,4 +1,4 @@
-"""Changes of a model between two steps: values of fields, whether ranks set them alike, whether two states agree."""
+"""Changes of a model between two steps: values of fields, agreement of ranks, and agreement of two states."""
 
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -16,7 +16,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.runtime.model import OPTIONAL_PREFIX, Model, Snapshot
 
 Effect = Literal["in place", "rebuild", "fixed"]
-"""What a change does: the model takes the number; a new model takes over the state; it cannot be while a model runs."""
+"""Effect of a change: the value is set in place, the model is rebuilt with its state, or the change is refused."""
 
 _SHOWN: Final = 4
 
@@ -31,7 +31,7 @@ def field_values(view: FieldView | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is one finite number."""
+    """Return whether a value is a single finite number."""
     number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
     return isinstance(number, Real) and not isinstance(number, bool | np.bool_) and isfinite(number)
 
@@ -58,13 +58,13 @@ def array_value(model: Model, name: str, value: object) -> object:
 
 
 def settable_field(model: Model, path: str) -> str | None:
-    """Return the settable field that a path names, its dots as underscores; None where it names no such field."""
+    """Return the settable field of a path, whose dots are underscores in the name; None where there is none."""
     spec = model.fields.get(path.replace(".", "_"))
     return spec.name if spec is not None and spec.settable else None
 
 
 def check_settable(model: Model, name: str) -> None:
-    """Raise CaseError for a field that is not there, or not settable."""
+    """Raise CaseError for a missing field, and for one that is not settable."""
     (spec,) = model.fields.select([name], where="field")
     if not spec.settable:
         others = ", ".join(each.name for each in model.fields.values() if each.settable) or "none"
@@ -72,7 +72,7 @@ def check_settable(model: Model, name: str) -> None:
 
 
 def numbers_of(model: Model, names: Collection[str]) -> list[float] | None:
-    """Return the present values of fields without dimensions; None where one of the fields has dimensions."""
+    """Return the present values of fields without dimensions; None if one of the fields has dimensions."""
     if any(model.fields[name].dims for name in names):
         return None
     return [float(field_values(model.view(name))) for name in names]
@@ -80,7 +80,7 @@ def numbers_of(model: Model, names: Collection[str]) -> list[float] | None:
 
 @contextmanager
 def undone_on_error(model: Model, names: Collection[str]) -> Iterator[None]:
-    """Restore a model where a block that sets several of its fields raises CaseError."""
+    """Restore the model if a block that sets several fields raises CaseError."""
     saved = model.save().copied() if len(names) > 1 else None
     try:
         yield
@@ -91,7 +91,7 @@ def undone_on_error(model: Model, names: Collection[str]) -> Iterator[None]:
 
 
 def check_alike(ranks: Communicator, changes: Mapping[str, object]) -> None:
-    """Raise CaseError for values that ranks do not set alike: their states would part."""
+    """Raise CaseError for values that differ between ranks, whose states would diverge."""
     if ranks.size > 1:
         found = ranks.gather_all(tuple((name, _fingerprint(value)) for name, value in changes.items()))
         if any(each != found[0] for each in found):
@@ -100,7 +100,7 @@ def check_alike(ranks: Communicator, changes: Mapping[str, object]) -> None:
 
 
 def _fingerprint(value: object) -> str:
-    """Return what identifies a value: of an array its shape and a checksum."""
+    """Return the identity of a value: the shape and a checksum of an array, else its text."""
     values = np.asarray(value) if isinstance(value, np.ndarray | np.generic | list | tuple) else None
     if values is None or not values.ndim or values.dtype == object:
         return repr(value)

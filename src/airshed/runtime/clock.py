@@ -1,9 +1,9 @@
-"""Divides simulated time into steps that end where output, restarts and changes of the forcing need it.
+"""Division of simulated time into steps, which end at times of output, restarts and changes of the forcing.
 
-A time within a step is shown by a provisional step, which is then undone. Ending a regular step there would leave a
-short step after it, which the two-step formula does not bear: with stops a fraction of a second apart NO2 over western
-Europe was wrong by 13 % after four hours. As a provisional step is undone, results have the same bits wherever a run
-was stopped or looked at.
+A provisional step gives the state at a time within a step, and is then undone. A regular step that ended there would be
+followed by a short step, with which the two-step formula is inaccurate: with stops at intervals of a fraction of a
+second the error of NO2 over western Europe was 13 % after four hours. As provisional steps are undone, results have the
+same bits wherever a run was stopped or observed.
 """
 
 from bisect import bisect_right
@@ -24,7 +24,7 @@ from airshed.core.units import to
 from airshed.runtime.model import Model, Snapshot
 
 Until = str | float | timedelta | datetime | np.timedelta64 | np.datetime64 | None
-"""None stands for the end of the case."""
+"""Time to run to; None for the end of the case."""
 
 
 @dataclass(frozen=True)
@@ -53,29 +53,29 @@ class StepInfo:
 Observer = Callable[[StepInfo], object]
 
 MOST_STEPS: Final = 2_000_000
-"""Steps from one due time to the next: a month of steps of a second."""
+"""Most steps between two due times: a month of steps of one second."""
 
 _LEAST_PART: Final = 0.5
 _ROUND_OFF: Final = 1e-9
 
 
 def outputs_due(case: RunCase) -> list[Alarm]:
-    """When each output of a case is due."""
+    """Return the schedules of the outputs of a case."""
     return [Alarm(each.every.value, first=0.0) for each in case.output]
 
 
 def due_in(case: RunCase) -> list[Alarm]:
-    """When outputs and restarts of a case are due: its steps end there."""
+    """Return the schedules of outputs and restarts of a case, at which steps end."""
     return [*outputs_due(case), Alarm(case.restart.every.value)]
 
 
 class Clock:
-    """The times at which steps end, from one change of the forcing to the next.
+    """Ends of the steps from one change of the forcing to the next.
 
-    due  when output and restarts are due. Steps end there, too, unless that left a part shorter than half a step. The
-         time then lies within a step; the state there comes from a :class:`ProvisionalStep`.
+    due  schedules of output and restarts. Steps end at these times, too, unless the remaining part is shorter than
+         half a step. Such a time is within a step, and a :class:`ProvisionalStep` gives the state there.
 
-    The steps depend on the case alone, not on when a run was stopped, looked at, or resumed.
+    The steps depend only on the case, not on the times at which a run was stopped, observed, or resumed.
     """
 
     def __init__(self, model: Model, due: Iterable[Alarm], end: float, planned: Sequence[float] = ()) -> None:
@@ -85,17 +85,17 @@ class Clock:
 
     @property
     def planned(self) -> list[float]:
-        """The ends [s] of the steps that are planned from here on, which another clock needs to continue."""
+        """Ends [s] of the planned steps, with which another clock can continue."""
         return [end for end in self._planned if end > self._model.seconds]
 
     def replan(self) -> None:
-        """Forget what is planned, since what decides about steps has changed."""
+        """Discard the planned steps, as their conditions have changed."""
         self._planned = []
 
     def next_steps(self, look: float, most: int) -> list[float]:
         """Return the ends [s] of the next batch of steps: at most `most`, and none after `look`.
 
-        The batch is empty where `look` lies within the next step.
+        The batch is empty if `look` is within the next step.
         """
         now = self._model.seconds
         if not self._planned or self._planned[-1] <= now:
@@ -115,7 +115,7 @@ class Clock:
 
     def _equal_steps(self, now: float, until: float) -> list[float]:
         longest = self._model.longest_step(until)
-        if not (until - now) / longest < MOST_STEPS:  # also where it is no number
+        if not (until - now) / longest < MOST_STEPS:  # also for NaN
             raise CaseError(
                 f"from {now:g} s to {until:g} s the case takes steps of {longest:.3g} s, more than {MOST_STEPS}; "
                 "raise time.step, time.maximum_step or time.courant, or take larger cells (grid.spacing) or weaker wind"
@@ -125,7 +125,7 @@ class Clock:
         return [now + step * number for number in range(1, count)] + [until]
 
     def _due_until(self, now: float, change: float) -> Iterator[float]:
-        """The times after `now` at which something is due, then that of the change."""
+        """Yield the due times after `now`, then the time of the change."""
         time = self._next_due(now)
         while time < change - INSTANT:
             yield time
@@ -137,9 +137,9 @@ class Clock:
 
 
 class ProvisionalStep:
-    """Advances a model to a time within its next step, and restores it.
+    """Step of a model to a time within its next regular step, which is undone afterwards.
 
-    left  the state before the provisional step, from which the run goes on; None where there is none to undo
+    left  state before the provisional step, from which the run continues; None without a provisional step
     """
 
     def __init__(self, model: Model) -> None:
@@ -147,19 +147,19 @@ class ProvisionalStep:
         self.left: Snapshot | None = None
 
     def make(self, seconds: float) -> None:
-        """Keep the state, and advance to a time [s] by one step; all ranks do so together."""
+        """Save the state, and advance to a time [s] by one step; collective over ranks."""
         self.left = self._model.save().copied()
         self._model.step_through([seconds])
 
     def undo(self) -> None:
-        """Restore the state before the provisional step, if there was one; all ranks do so together."""
+        """Restore the state before the provisional step, if there is one; collective over ranks."""
         if self.left is not None:
             left, self.left = self.left, None
             self._model.restore(left)
 
 
 def seconds_until(until: Until, start: np.datetime64, now: float, end: float) -> float:
-    """Return a time as seconds since the start of a case; raises CaseError for a time that is past or beyond the end.
+    """Return a time as seconds since the start of a case; raises CaseError for a past time and one after the end.
 
     until  seconds, "6 h", a timedelta, or a date in UTC, also as a text such as "2022-08-31T06:00"
     """
@@ -175,16 +175,16 @@ def seconds_until(until: Until, start: np.datetime64, now: float, end: float) ->
     else:
         seconds = to(until, "s", where="until")  # type: ignore[arg-type]
     if not isfinite(seconds):
-        raise CaseError(f'until = {until!r} is no time; give seconds since the start, or a text such as "6 h"')
+        raise CaseError(f'until = {until!r} is not a time; give seconds since the start, or a text such as "6 h"')
     if seconds > end:
-        raise CaseError(f"until = {until!r} lies beyond the end of the case, {end:g} s; lengthen time.length")
+        raise CaseError(f"until = {until!r} is after the end of the case, {end:g} s; lengthen time.length")
     if seconds < now - INSTANT:
         raise CaseError(f"until = {until!r} is past: the simulation is at {now:g} s; give a later time")
     return seconds
 
 
 def _moment(until: object) -> Any:
-    """Return a date as UTC, one without an offset taken as UTC; None for what is no date."""
+    """Return a date as UTC, which is assumed without an offset; None for another value."""
     if isinstance(until, str) and "-" in until[:6]:
         try:
             until = datetime.fromisoformat(until.strip())

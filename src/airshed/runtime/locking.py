@@ -1,4 +1,4 @@
-"""Threads and a simulation: one at a time uses it, others get their turns, and all end when it is freed."""
+"""Exclusive use of a simulation by one thread, and the release of its resources."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -24,13 +24,13 @@ Owner = TypeVar("Owner")
 
 @contextmanager
 def one_thread(lock: "RLock") -> Iterator[None]:
-    """Refuse, by CaseError, a thread while another one is in a block with the same lock.
+    """Raise CaseError if another thread is in a block with the same lock.
 
-    The state changes during a step, so another thread would read values of no time. Calls of the same thread, as in an
+    During a step the state is inconsistent, and another thread must not read it. Calls of the same thread, as in an
     observer, are allowed.
     """
     if not lock.acquire(blocking=False):
-        raise CaseError("another thread is using this simulation; wait for it, or make one for each thread")
+        raise CaseError("another thread is using this simulation; wait for it, or create a simulation for each thread")
     try:
         yield
     finally:
@@ -38,7 +38,7 @@ def one_thread(lock: "RLock") -> Iterator[None]:
 
 
 def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
-    """Return a method that one thread at a time may call, see :func:`one_thread`. The object has the lock ``_use``."""
+    """Return a method that is restricted to one thread at a time, see :func:`one_thread`; ``_use`` is the lock."""
 
     @wraps(method)
     def alone(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -50,7 +50,7 @@ def by_one_thread(method: Callable[Concatenate[Owner, Given], Result]) -> Callab
 
 @contextmanager
 def closed_on_error(*owners: Any) -> Iterator[None]:
-    """Close simulations, models or files where a block raises."""
+    """Close simulations, models or files if a block raises."""
     try:
         yield
     except BaseException:
@@ -60,10 +60,10 @@ def closed_on_error(*owners: Any) -> Iterator[None]:
 
 
 def free_unreferenced(ranks: Communicator, stack: ExitStack, records: "RunRecords | None", model: "Model") -> None:
-    """Free the threads, the files and the folder's lock of a simulation that was never closed.
+    """Release the threads, the files and the folder lock of a simulation that was never closed.
 
-    An unfinished run is left as a kill leaves it. With several ranks each does only what needs no other, as garbage is
-    collected at another time there.
+    An unfinished run is left as after a kill. With several ranks each rank releases only resources that require no
+    communication, as garbage is collected at different times.
     """
     if not isinstance(ranks, MpiRanks):
         stack.close()
@@ -74,9 +74,9 @@ def free_unreferenced(ranks: Communicator, stack: ExitStack, records: "RunRecord
 
 @contextmanager
 def quick_turns() -> Iterator[None]:
-    """Let Python change threads more often, so that a step waits less for the thread that reads ahead.
+    """Shorten the switch interval of Python threads, so that a step waits less for the thread that reads ahead.
 
-    With the default of 5 ms each step could wait a third of its own length for its turn.
+    With the default of 5 ms each step could wait for a third of its length.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(_TURN)

@@ -16,11 +16,11 @@ from airshed.parallel.domain import Domain
 Arrays = Mapping[str, AnyArray]
 
 CASE_HASH: Final = "case_hash"
-"""Where a snapshot that a simulation gives holds the fingerprint of its case: another one may take it over."""
+"""Key of the fingerprint of the case in the metadata of a snapshot."""
 
 
 class SavedState(Protocol):
-    """All that a model needs to continue with the same bits, as it was saved or as a restart holds it.
+    """State from which a model continues with the same bits: a snapshot or a restart.
 
     whole     arrays that are the same on all ranks
     metadata  plain values
@@ -37,21 +37,21 @@ class SavedState(Protocol):
         ...
 
     def part(self, name: str, box: Box) -> AnyArray:
-        """The part of a tiled array: a box of its first axes."""
+        """Return a part of a tiled array: a box of its first axes."""
         ...
 
 
 OPTIONAL_PREFIX: Final = "beside."
-"""What names of arrays begin with that another case need not have: what was set, and what the last step showed."""
+"""Prefix of the names of arrays that another case may lack: values that were set, and results of the last step."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of a model in memory; satisfies SavedState.
+    """State of a model in memory, see :class:`SavedState`.
 
     tiled     arrays whose first axes are those of the rank's :attr:`Domain.held`
     whole     arrays that are the same on all ranks
-    metadata  what JSON can hold; "seconds" and "steps" are among it
+    metadata  plain values for JSON, with "seconds" and "steps"
     """
 
     tiled: Arrays
@@ -59,7 +59,7 @@ class Snapshot:
     metadata: Mapping[str, Any]
 
     def part(self, name: str, box: Box) -> AnyArray:
-        """The array of this rank, whose box it must be."""
+        """Return the array of this rank; ``box`` must be the box of the rank."""
         return self.tiled[name]
 
     def copied(self) -> "Snapshot":
@@ -73,10 +73,10 @@ def _copies(arrays: Arrays) -> dict[str, AnyArray]:
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """How a model likes to be advanced.
+    """Limits of batches of steps.
 
-    batch    the most steps in one call of :meth:`Model.step_through`, at least 1; the same on all ranks
-    lasting  how many further steps leave the arrays of :meth:`Model.view` unchanged; 0 if the next step may change them
+    batch    most steps in one call of :meth:`Model.step_through`, at least 1; the same on all ranks
+    lasting  number of steps that leave the arrays of :meth:`Model.view` unchanged; 0 if the next step may change them
     """
 
     batch: int = 1
@@ -85,9 +85,9 @@ class BatchLimits:
 
 @dataclass(frozen=True)
 class Timings:
-    """Wall time [s] of the parts of all steps so far; of parallel parts the mean over threads.
+    """Wall times [s] of the parts of all steps so far, as means over threads.
 
-    waiting  the parts in which a rank does not compute
+    waiting  parts in which a rank does not compute
     notes    remarks on these times
     """
 
@@ -97,9 +97,9 @@ class Timings:
 
 
 class Model(Protocol):
-    """A simulated system that advances in steps and knows nothing of files, clocks on the wall, or users.
+    """Simulated system that advances in steps, without files, wall time or users.
 
-    Times are seconds since the start of the case; before it they are negative. All ranks call everything together.
+    Times are seconds since the start of the case, negative before it. All methods are collective over ranks.
     """
 
     @property
@@ -124,30 +124,30 @@ class Model(Protocol):
 
     @property
     def batch_limits(self) -> BatchLimits:
-        """The size of a step batch, and how long views last."""
+        """The size of a step batch, and the lifetime of views."""
         ...
 
     def next_change(self) -> float:
-        """The next time at which the forcing bends or jumps, so that a step must end there; infinity if never."""
+        """Return the next time at which the forcing has a bend or a jump, where a step must end; else infinity."""
         ...
 
     def longest_step(self, until: float) -> float:
-        """The longest stable step [s] from now to `until`, which lies no later than :meth:`next_change`."""
+        """Return the longest stable step [s] from now to `until`, which is at most :meth:`next_change`."""
         ...
 
     def step_through(self, ends: Sequence[float]) -> None:
-        """Advance the state by a batch of steps that end at these rising times, with the bits of one call for each.
+        """Advance the state by a batch of steps that end at these increasing times, with the bits of single calls.
 
-        The last one lies no later than :meth:`next_change`.
+        The last time is at most :meth:`next_change`.
         """
         ...
 
     def view(self, name: str) -> FieldView | AnyArray:
-        """A view of this rank's part of a field, unchanged for ``batch_limits.lasting`` more steps."""
+        """Return a view of the part of a field of this rank, unchanged for ``batch_limits.lasting`` more steps."""
         ...
 
     def set(self, name: str, value: object) -> None:
-        """Change a field that its registry says is settable, before the next step; raises CaseError.
+        """Set a settable field before the next step; raises CaseError for an invalid value.
 
         value  an array of the whole domain or a number, in the unit of the field, or a text with a unit; the same on
                all ranks
@@ -155,31 +155,31 @@ class Model(Protocol):
         ...
 
     def save(self) -> Snapshot:
-        """The state that :meth:`restore` needs for the same bits; its arrays are the model's own, until copied."""
+        """Return the state for :meth:`restore`; its arrays belong to the model until they are copied."""
         ...
 
     def restore(self, saved: SavedState) -> None:
-        """Take over a saved state."""
+        """Restore a saved state."""
         ...
 
     def summary(self, *, brief: bool = False) -> Report:
-        """What happened so far; `brief` for a screen, else all of it."""
+        """Return the summary of the run so far, with `brief` for a screen."""
         ...
 
     def timings(self) -> Timings:
-        """The wall time of the parts of steps."""
+        """Return the wall times of the parts of steps."""
         ...
 
     def close(self) -> None:
-        """End the model's threads and close its files."""
+        """Stop the threads and close the files of the model."""
         ...
 
 
 class PlainModel:
-    """A base class for simple models: no forcing, single steps.
+    """Base class of simple models without forcing, which advance by single steps.
 
-    A model adds `domain`, `fields`, `longest_step`, `step_to`, `view`, `save` and `restore`. The two last ones save and
-    restore the time by :meth:`_moment` and :meth:`_set_moment`.
+    A model adds `domain`, `fields`, `longest_step`, `step_to`, `view`, `save` and `restore`. `save` and `restore` use
+    :meth:`_moment` and :meth:`_set_moment` for the time.
     """
 
     batch_limits = BatchLimits()
@@ -188,7 +188,7 @@ class PlainModel:
         self.seconds, self.steps = 0.0, 0
 
     def next_change(self) -> float:
-        """The next time at which the forcing bends or jumps."""
+        """Return the next time at which the forcing has a bend or a jump."""
         return inf
 
     def step_through(self, ends: Sequence[float]) -> None:
@@ -202,19 +202,19 @@ class PlainModel:
         raise NotImplementedError
 
     def set(self, name: str, value: object) -> None:
-        """No field is settable, unless a model says so and replaces this."""
-        raise NotImplementedError(f"the model says that {name} is settable, but not how")
+        """Raise NotImplementedError; a model with settable fields overrides this."""
+        raise NotImplementedError(f"the model has a settable field {name}, and does not override set")
 
     def summary(self, *, brief: bool = False) -> Report:
-        """Nothing but the number of steps."""
+        """Return the number of steps."""
         return Report("Summary", [], {"steps": self.steps})
 
     def timings(self) -> Timings:
-        """No parts are timed."""
+        """Return no times."""
         return Timings()
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Close no resources."""
 
     def _moment(self) -> dict[str, Any]:
         return {"seconds": self.seconds, "steps": self.steps}

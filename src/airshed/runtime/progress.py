@@ -17,7 +17,7 @@ INTERVAL: Final = 0.3
 _WIDTH: Final = 78
 
 Show = Callable[[float, str], None]
-"""Receives the part that is done, 0 to 1, and what is being done."""
+"""Receives the completed part, 0 to 1, and a label of the task."""
 
 
 class ProgressBar:
@@ -56,7 +56,7 @@ class ProgressBar:
                 print(file=self._stream or sys.stderr, flush=True)
 
     def __call__(self, done: float, label: str) -> None:
-        """Show the part that is done, 0 to 1, unless the last update was a moment ago."""
+        """Show the completed part, 0 to 1, unless the last update was less than ``INTERVAL`` ago."""
         now = self._clock()
         if not self._is_active or now - self._start < DELAY or (self._is_shown and now - self._last < INTERVAL):
             return
@@ -65,7 +65,7 @@ class ProgressBar:
         self._draw(done, f"{done:4.0%}  {label}{left}")
 
     def _draw(self, done: float | None, text: str) -> None:
-        """Replace the bar; without a part that is done the text alone."""
+        """Replace the bar; without a completed part show only the text."""
         if self._is_notebook:
             bar = "" if done is None else f'<progress value="{done:.3f}" max="1" style="width: 20em"></progress> '
             self._show_html(f"<div>{bar}{escape(text)}</div>")

@@ -1,4 +1,4 @@
-"""The records of a run, output files and restarts, in one run folder."""
+"""Output files and restarts of a run in its run folder."""
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -33,16 +33,16 @@ from airshed.runtime.statistics import TimeStatistics
 MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING), *MACHINE)
 """Settings that may differ between two runs with the same results."""
 PLANNED = "planned_steps"
-"""Where restarts and snapshots hold the ends of the steps that are planned."""
+"""Key of the ends of the planned steps in restarts and snapshots."""
 
 
 @dataclass(frozen=True)
 class FolderUse:
-    """How a run takes a folder.
+    """Use of a run folder.
 
-    resume     goes on with the run that is there
-    overwrite  replaces a run that gives other results
-    accept     resumes a run although files that it has read have changed
+    resume     continue the run in the folder
+    overwrite  replace a run that gives other results
+    accept     resume a run although its input files have changed
     """
 
     path: Path
@@ -51,14 +51,14 @@ class FolderUse:
     accept: bool = False
 
     def inputs(self, case: RunCase, files: Collection[Path] = ()) -> Inputs:
-        """Return the files that a run of a case has read."""
+        """Return the input files of a run of a case."""
         return Inputs(files, case.base, self.accept)
 
 
 def check_folder(case: RunCase, use: FolderUse, ranks: Communicator | None = None) -> None:
-    """Check that the records of a run can go to a folder, before anything costly is done; see io.folder.
+    """Check that a folder can take the records of a run, before costly work; see io.folder.
 
-    The root checks, and its error is raised on all ranks, also for a strategy whose library is missing.
+    The root checks. Its error is raised on all ranks, also for a strategy whose library is missing.
     """
 
     def check() -> None:
@@ -76,7 +76,7 @@ def check_folder(case: RunCase, use: FolderUse, ranks: Communicator | None = Non
 
 @contextmanager
 def fitting(folder: Path) -> Iterator[None]:
-    """Turn what goes wrong where a state is taken over into OutputError: it is whole, but not one of this model."""
+    """Convert errors of restoring a complete state of another model to OutputError."""
     try:
         yield
     except AirshedError:
@@ -84,18 +84,19 @@ def fitting(folder: Path) -> Iterator[None]:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:160]
         raise OutputError(
-            f"a state in {folder} cannot be resumed ({reason}): it is of another model, or was changed by hand; "
-            "put a copy there, or run anew without --resume"
+            f"a state in {folder} cannot be resumed ({reason}): it is of another model, or was edited; "
+            "replace it by a copy, or start again without --resume"
         ) from error
 
 
 class RunRecords:
-    """Writes output and restarts of a model when they are due, and resumes a run.
+    """Writer of output and restarts of a model when they are due; it also resumes a run.
 
-    outputs  what is to be written, in the model's own names
-    files    that were read for the model
-    notices  messages on the beginning: the time from which a run is resumed, and damaged restarts
-    Raises OutputError for a folder that cannot be used, CaseError when the run to resume has another case.
+    outputs  outputs, with the names of the model
+    files    input files of the model
+    notices  messages about the start: the time from which a run is resumed, and damaged restarts
+
+    Raises OutputError for an unusable folder, and CaseError if the run to resume has another case.
     """
 
     def __init__(
@@ -122,9 +123,9 @@ class RunRecords:
                 for section, writer in zip(outputs, self._writers, strict=True)
                 if section.statistic != "point"
             }
-            if resume_from is not None:  # the strategy by which records go on where the case leaves that open
+            if resume_from is not None:  # the strategy of existing records, where the case has "auto"
                 self.notices += [
-                    f"{section.name} goes on by {writer.strategy}, as its records are"
+                    f"{section.name} continues with {writer.strategy}, the strategy of its records"
                     for section, writer in zip(outputs, self._writers, strict=True)
                     if Strategy.parse(section.strategy).name == AUTO
                 ]
@@ -145,7 +146,7 @@ class RunRecords:
         self._lent = PendingCopies()
 
     def restore(self) -> list[float]:
-        """Set the model to the newest restart, if the run is resumed; return the ends of its planned steps."""
+        """Restore the newest restart if the run is resumed; return the ends of its planned steps."""
         if self._restart is None:
             return []
         with fitting(self._folder.path / RESTARTS):
@@ -161,7 +162,7 @@ class RunRecords:
     def keep(self, planned: Callable[[], Sequence[float]] = list, *, provisional: bool = False) -> None:
         """Write output that is due now, and a restart at the end of the first step after its due time.
 
-        planned      returns the ends of the steps that are planned, which a restart holds
+        planned      returns the ends of the planned steps for a restart
         provisional  whether the present state is that of a provisional step, from which a run cannot continue
         """
         seconds = self._model.seconds
@@ -182,29 +183,30 @@ class RunRecords:
         self._lent.add(self._model.steps + lasting, partial(writer.ensure, copy))
 
     def release(self, *, everything: bool = False) -> None:
-        """Copy records that are still to be written and that the model's next step may change; or all of them."""
+        """Copy pending records that the next step of the model may change, or all pending records."""
         self._lent.release(sys.maxsize if everything else self._model.steps)
 
     def steps_free(self, most: int) -> int:
-        """Return how many of the model's next steps, at most `most`, need no call of this class in between.
+        """Return the number of next steps, at most `most`, that require no call of this class in between.
 
-        There is at least one, after :meth:`release`, and on all ranks the same number.
+        After :meth:`release` it is at least one, and the same on all ranks.
         """
         if any(each.is_counting for each in self._statistics.values()):
             return 1
         return self._lent.steps_free(self._model.steps, most)
 
     def change(self) -> None:
-        """Note that the state was changed between steps, so that a restart of this time is not that of the state."""
+        """Record a change of the state between steps, after which an earlier restart of this time is outdated."""
         self._saved_at, self._is_changed = None, True
         for each in self._statistics.values():
             each.change(self._model.view)
 
     def stop(self, planned: Sequence[float], left: Snapshot | None = None) -> None:
-        """Write a restart where a run is left, if there is none, with the ends of the steps that are planned.
+        """Write a restart of the present time, if there is none, with the ends of the planned steps.
 
-        left  the state to continue from, where that is not the model's own
-        Returns when all is written; raises errors of writing.
+        left  state to continue from, if it is not that of the model
+
+        Returns when all data are written; raises errors of writing.
         """
         seconds, steps = (self._model.seconds, self._model.steps) if left is None else _time_of(left)
         if self._saved_at != seconds and (steps > 0 or self._is_changed):
@@ -222,11 +224,11 @@ class RunRecords:
         self._store.save(self._saved_at, tiled, saved.whole, metadata)
 
     def gather(self, *, complete: bool) -> list[Path]:
-        """Write the output files, of what has been simulated so far."""
+        """Write the output files of the simulated time."""
         return [writer.finish(complete=complete) for writer in self._writers]
 
     def written(self) -> str:
-        """Describe what all ranks have written so far, and which part of that time was hidden behind the run."""
+        """Return a description of the data that all ranks have written, and the overlap with computation."""
         traffic, domain = self._folder.writer.traffic, self._model.domain
         output = float(sum(writer.bytes for writer in self._writers))
         amounts = domain.total(np.array([[output, float(self._store.bytes), traffic.written, traffic.waited]]))
@@ -235,16 +237,17 @@ class RunRecords:
         names = ", ".join(dict.fromkeys(str(writer.strategy) for writer in self._writers))
         parts = [f"{output / 1e6:.3g} MB of output by {names}"] if self._writers else []
         parts += [f"{restarts / 1e6:.3g} MB of restarts by {self._store.strategy}"] if restarts else []
-        what = " and ".join(parts) or "nothing"
-        return f"{what} written in {domain.greatest(traffic.written):.2g} s, {hidden:.0f} % of it behind the run"
+        amounts_written = " and ".join(parts) or "nothing"
+        time = f"{domain.greatest(traffic.written):.2g} s"
+        return f"{amounts_written} written in {time}, {hidden:.0f} % of it behind the run"
 
     def finish(self, summary: Report, *, complete: bool) -> None:
-        """Write the summary and end the run, whose output files are there; an incomplete one can be resumed."""
+        """Write the summary, and close the run after its output files; an incomplete run can be resumed."""
         self._folder.write_summary(summary.to_text(), summary.to_dict())
         self._folder.finish(complete=complete)
 
     def abandon(self) -> None:
-        """Close files on this rank alone; the run folder stays as a kill leaves it."""
+        """Close files on this rank; the run folder is left as after a kill."""
         self._folder.abandon()
 
     def __enter__(self) -> Self:
@@ -257,31 +260,31 @@ class RunRecords:
 
     def _tell_beginning(self) -> list[str]:
         if not self._folder.resumed:
-            return [f"there is nothing to resume in {self._folder.path}; the run begins at its start"]
+            return [f"{self._folder.path} has no run to resume; the run begins at its start"]
         if self._restart is None:
             return [f"the run in {self._folder.path} ended before its first restart; it begins at its start"]
         hours = self._restart.seconds / 3600.0
         damaged = [
-            f"{message}; the restart at {hours:g} h is taken, and what was computed after it is computed again"
+            f"{message}; the restart at {hours:g} h is used, and later steps are repeated"
             for message in self._restart.skipped
         ]
-        changed = [f"inputs differ from {hours:g} h on: {each}" for each in self._folder.changed]
+        changed = [f"inputs differ after {hours:g} h: {each}" for each in self._folder.changed]
         return [*damaged, *changed, f"resumed at {hours:g} h of the case"]
 
     def _refuse_lost_restarts(self) -> None:
-        """Refuse to resume a run whose records reach beyond its first restart, where no restart is left."""
+        """Raise OutputError for a run with records after its first restart, and without a restart."""
         earlier, records = self._folder.earlier, self._folder.path / RECORDS
         if earlier is None or self._restart is not None:
             return
         first = to(parse_toml(earlier.case)["restart"]["every"], "s", where="restart.every")
         there = [each for each in self._outputs if (records / each.name).is_dir()]
-        # A restart may be due before the last record; only values at a time have one at the start.
+        # A restart may be due before the last record; only the statistic "point" has a record at the start.
         last = [count_records(records / each.name) - 1 - (each.statistic == "point") for each in there]
         reached = max((number * each.every.value for number, each in zip(last, there, strict=True)), default=0.0)
         if self._folder.channel.on_root(lambda: reached > first):
             raise OutputError(
-                f"the records in {records} reach beyond {reached / 3600.0:g} h, and there is no restart in "
-                f"{self._folder.path / RESTARTS}; put a copy of one there, or run anew without --resume"
+                f"the records in {records} extend to {reached / 3600.0:g} h, and there is no restart in "
+                f"{self._folder.path / RESTARTS}; restore a copy of one, or start again without --resume"
             )
 
     def _writer(self, section: OutputSection, resume_from: float | None) -> OutputWriter:
@@ -299,5 +302,5 @@ class RunRecords:
 
 
 def _time_of(saved: Snapshot) -> tuple[float, int]:
-    """The time [s] of a saved state, and the number of its last step."""
+    """Return the time [s] of a saved state, and the number of its last step."""
     return saved.metadata["seconds"], saved.metadata["steps"]

@@ -1,6 +1,6 @@
 """The registry of models: those of Airshed, of other packages, and of tests.
 
-A package of its own brings a model by an entry point, whose name is what `model = "..."` in a case says:
+Another package registers a model by an entry point with the name that `model = "..."` of a case refers to:
 
     [project.entry-points."airshed.models"]
     pasture = "my_pasture.model:KIND"
@@ -29,10 +29,10 @@ GROUP: Final = "airshed.models"
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A model that is ready to begin.
+    """Model that is ready to run.
 
-    notices  messages on its case: settings without an effect, or with a bad one
-    outputs  what is to be written, in the model's own names, if they differ from the case's
+    notices  messages about the case: settings without effect, or with a harmful effect
+    outputs  outputs with the names of the model, if they differ from those of the case
     """
 
     model: "Model"
@@ -44,12 +44,11 @@ class BuiltModel:
 class ModelInfo:
     """Processes of a model, groups of its fields, and keys of its tables of settings.
 
-    processes  the sections of the processes that are on, in their order
-    groups     what a field belongs to: of a settable number the section of its process, else its kind, such as
-               "species" or "weather"
-    keys       the keys that tables of settings can have, by setting: {"emissions.scale": ("NOx", ...)}
-    shown      fields that are shown first, the most interesting before the others
-    air        the field with the amount of air [mol/m3], by which mixing ratios become masses; empty where it has none
+    processes  sections of the active processes, in their order
+    groups     groups of fields: for a settable number the section of its process, else "species" or "weather"
+    keys       possible keys of tables of settings, by setting: {"emissions.scale": ("NOx", ...)}
+    shown      fields to display first, the most important one before the others
+    air        field of the amount of air [mol/m3], which converts mixing ratios to masses; empty without one
     """
 
     processes: Sequence[str] = ()
@@ -61,20 +60,20 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model: the class of its cases, and how to build a model from one.
+    """Kind of model: the class of its cases, and the functions of its models.
 
-    case         the class of its cases
-    build        (case, ranks, check, *given, **given) -> Built; it calls `check` with the ranks of the
-                 domain before it does anything costly. `given` are a user's further arguments of `Simulation`
-    check_ranks  raises CaseError for a number of ranks that cannot run a case, before any is started
-    helps        whether a rank holds no part of the domain, but serves the others by `help` until they end
-    release      returns the patch of a case by which a source emits from a time on
-    budget       returns the budget of a model: what came in, went out and stays
-    info         returns the processes, groups and keys of a model that the steering server reports
-    cells        returns how many cells a case has, before anything is built
-    evidence     files that the model leaves in the run folder where a run fails
-    describe     returns what `airshed show` tells of a case besides its settings
-    gradients    the module of its gradients, with `sensitivity` and `write_sensitivity`; empty where it has none
+    case         class of the cases
+    build        (case, ranks, check, *given, **given) -> BuiltModel; it calls `check` with the ranks of the
+                 domain before costly work. `given` are further arguments of `Simulation`
+    check_ranks  raises CaseError for a number of ranks that cannot run a case, before they are started
+    helps        whether a rank has no part of the domain, and serves the other ranks by `help` until they end
+    release      returns the patch of a case that adds a source from a time on
+    budget       returns the budget of a model: sources, sinks and the change of the content
+    info         returns the processes, groups and keys of a model
+    cells        returns the number of cells of a case, before the model is built
+    evidence     files that the model writes into the run folder when a run fails
+    describe     returns the tables of `airshed show` in addition to the settings of a case
+    gradients    module of the gradients, with `sensitivity` and `write_sensitivity`; empty without gradients
     """
 
     case: "type[RunCase]"
@@ -96,10 +95,10 @@ _DEFAULT: list[str] = []
 
 
 def register(name: str, kind: ModelKind | str, *, default: bool = False) -> None:
-    """Let cases name a model.
+    """Register a model under the name that cases use.
 
-    kind     the kind, or where it is: "package.module:NAME", which is imported when a case first asks for it
-    default  whether cases that name no model are its
+    kind     kind of the model, or its location "package.module:NAME", which is imported with the first case of it
+    default  whether the model runs cases without a model
     """
     _MODELS[name] = kind
     if default:
@@ -107,8 +106,8 @@ def register(name: str, kind: ModelKind | str, *, default: bool = False) -> None
 
 
 def model_kind(name: str | None = None) -> ModelKind:
-    """Return the kind of model that a case names, or of cases that name none; raises CaseError for an unknown one."""
-    from importlib.metadata import entry_points  # which takes longer than all the rest
+    """Return the kind of a model by its name, or the default kind; raises CaseError for an unknown name."""
+    from importlib.metadata import entry_points  # a slow import
 
     from airshed.core.text import suggestion
 

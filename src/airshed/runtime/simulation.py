@@ -1,4 +1,4 @@
-"""A run: a model, a clock, and what happens between batches of steps (output, restarts, observers, stops)."""
+"""Simulation: a model, a clock, and the work between batches of steps (output, restarts, observers, stops)."""
 
 import threading
 import time
@@ -112,7 +112,7 @@ class Simulation(BranchableSimulation):
         self._records: RunRecords | None = None
         self._wall = {"preparation": 0.0, "forcing and steps": 0.0, "output and restarts": 0.0}
 
-        def check(ranks: Communicator) -> None:  # before anything costly is done
+        def check(ranks: Communicator) -> None:  # called before costly work
             if use is not None:
                 check_folder(self.case, use, ranks)
 
@@ -125,7 +125,7 @@ class Simulation(BranchableSimulation):
         self.begin: float = self._model.seconds
         planned = [] if use is None else self._open_records(built, use)
         self._closed, self._sums, self._written = False, 0.0, ""
-        self._in_step = False  # also after an error in a step: the state then belongs to no time
+        self._in_step = False  # also after an error in a step: the state is then undefined
         self._clock = Clock(self._model, due_in(self.case), self.end, planned)
         self._written_at = [] if self._folder is None else outputs_due(self.case)
         self._provisional = ProvisionalStep(self._model)
@@ -133,16 +133,18 @@ class Simulation(BranchableSimulation):
         self._attach_finalizer()
 
     def _open_records(self, built: BuiltModel, use: FolderUse) -> list[float]:
-        """Prepare the folder, or resume its run; return the ends of the steps that were planned there."""
+        """Prepare the folder, or resume its run; return the ends of the planned steps."""
         with closed_on_error(self._model):
-            self._model.longest_step(self._model.next_change())  # refuses its step before earlier results are set aside
+            self._model.longest_step(
+                self._model.next_change()
+            )  # refuses an invalid step before earlier results are moved
             self._records = self._stack.enter_context(
                 RunRecords(self.case, self._model, built.outputs or self.case.output, use, self.input_files)
             )
             self.notices += self._records.notices
             if self._model.domain.is_root:
                 for name in self._kind.evidence:
-                    (use.path / name).unlink(missing_ok=True)  # of an earlier run
+                    (use.path / name).unlink(missing_ok=True)  # evidence of an earlier run
             return self._records.restore()
 
     @by_one_thread
@@ -243,20 +245,22 @@ class Simulation(BranchableSimulation):
         self._stop = True
 
     def _stops(self) -> bool:
-        """Whether a stop was requested on any of the ranks; all of them call this together."""
+        """Return whether a stop was requested on any rank; collective."""
         domain = self._model.domain
         return self._stop if domain.alone else domain.greatest(float(self._stop)) > 0.0
 
     def _batch(self, observer: Observer | None, stride: int) -> int:
-        """The largest batch of steps that this rank wants."""
+        """Return the largest batch of steps for this rank."""
         if not isinstance(stride, Integral) or stride < 1:
-            raise CaseError(f"stride = {stride!r} is no number of steps; give 1, for an observer after each, or more")
+            raise CaseError(
+                f"stride = {stride!r} is not a number of steps; give 1 to call the observer after each step, or more"
+            )
         batch = self._model.batch_limits.batch
         return batch if observer is None else min(batch, stride)
 
     @by_one_thread
     def next_step(self) -> float:
-        """The length [s] of the next step, or what is left of it where the state is shown within one.
+        """Return the length [s] of the next step, or the rest of it after a provisional step.
 
         All ranks call this. Raises CaseError at the end of the case.
         """
@@ -268,10 +272,10 @@ class Simulation(BranchableSimulation):
     def __setitem__(self, name: str, value: object) -> None:
         """Set a field, such as a species or a number of a process, from the next step on.
 
-        A value is a text with a unit, such as "10 ppb", an array of the whole domain in the unit of the field, or a
-        DataArray with units. A number is accepted for a field without dimensions or without a unit. All ranks set the
-        same value, and a restart stores it. Within a step the state returns to the start of that step, which is
-        repeated. Raises CaseError for a field that cannot be set, and for a wrong value.
+        A value is a text with a unit, such as "10 ppb", or an array. A DataArray is converted from its units; other
+        arrays are on the whole domain and in the unit of the field. A number is accepted for a field without dimensions
+        or without a unit. All ranks set the same value, and a restart stores it. Within a step the state returns to the
+        start of that step, which is repeated. Raises CaseError for a field that cannot be set, and for a wrong value.
         """
         spec = self._model.fields.get(name)
         if spec is not None and spec.settable and spec.dims and spec.unit != "1" and is_number(value):
@@ -355,16 +359,16 @@ class Simulation(BranchableSimulation):
             self._free()
 
     def _check_ahead(self) -> None:
-        """Refuse a step beyond the end of the case."""
+        """Raise CaseError at the end of the case."""
         self._check_open()
         if self.seconds >= self.end:
-            raise CaseError(f"the case ends at {self.end:g} s, and so far it is simulated; lengthen time.length")
+            raise CaseError(f"the case ends at {self.end:g} s, the time of the simulation; increase time.length")
 
     def _steps(self, until: float, most: int) -> StepInfo | None:
-        """Make a batch of at most `most` steps, or a provisional step to a time of output within the next step.
+        """Advance by at most `most` steps, or by a provisional step to a time of output within the next step.
 
-        Returns None after a provisional step. The batch depends on the case and `until` alone, so all ranks make the
-        same one.
+        Returns None after a provisional step. The batch depends only on the case and `until`, and is the same on all
+        ranks.
         """
         self._check_ahead()
         look = min([until, *(every.next_after(self.seconds) for every in self._written_at)])
@@ -372,7 +376,7 @@ class Simulation(BranchableSimulation):
         self._timed_records(lambda records: records.release())
         most = most if self._records is None else self._records.steps_free(most)
         began, waited, before = time.perf_counter(), self._waited_for_sums(), self.seconds
-        with self._telling_to_resume():
+        with self._with_hint_to_resume():
             ends = self._clock.next_steps(look, most)
             if ends:
                 self._advance(lambda: self._model.step_through(ends))
@@ -390,12 +394,12 @@ class Simulation(BranchableSimulation):
         return StepInfo(self.seconds, self._model.steps, last, speed, fraction)
 
     def _waited_for_sums(self) -> float:
-        """Return the time [s] that this rank has spent in sums over ranks so far, also outside of steps."""
+        """Return the time [s] that this rank has spent in sums over ranks, also outside of steps."""
         ranks = self._model.domain.ranks
         return ranks.wait if isinstance(ranks, MpiRanks) else 0.0
 
     def _undo_provisional(self) -> None:
-        """Undo a provisional step, once all records that are still to be written are copied."""
+        """Undo a provisional step after all pending records are copied."""
         if self._provisional.left is not None:
             self._timed_records(lambda records: records.release(everything=True))
             self._provisional.undo()
@@ -411,8 +415,8 @@ class Simulation(BranchableSimulation):
         self._in_step = False
 
     @contextmanager
-    def _telling_to_resume(self) -> Iterator[None]:
-        """Add to an error of data that is read during the run that the run can be resumed."""
+    def _with_hint_to_resume(self) -> Iterator[None]:
+        """Add a hint to resume the run to an error of input data."""
         try:
             yield
         except DataError as error:
@@ -421,7 +425,7 @@ class Simulation(BranchableSimulation):
             raise DataError(f"{error}; then resume the run") from None
 
     def _finish_records(self) -> None:
-        """Write the results; of a run that is not at its end they are shorter, and it can go on."""
+        """Write the results. An unfinished run has shorter results, and can continue."""
         if self._records is None:
             return
         records, complete = self._records, self.seconds >= self.end
@@ -430,7 +434,7 @@ class Simulation(BranchableSimulation):
         self._timed_records(lambda each: each.gather(complete=complete))
         records.finish(self.summary(), complete=complete)
         if complete:
-            self._records = None  # nothing is left to write, however often the end is asked for
+            self._records = None  # a repeated call writes no results
 
     def _keep_records(self) -> None:
         provisional = self._provisional.left is not None

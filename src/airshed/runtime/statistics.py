@@ -64,7 +64,7 @@ class TimeStatistics:
 
     @property
     def is_counting(self) -> bool:
-        """Whether steps are added; False in a spin-up."""
+        """Return whether steps are added; False in a spin-up."""
         return self._interval is not None
 
     def add(self, seconds: float, view: View, *, provisional: bool) -> None:

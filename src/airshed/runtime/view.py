@@ -73,7 +73,7 @@ class SimulationView:
 
     @property
     def has_map(self) -> bool:
-        """Whether its cells have latitudes and longitudes, so that `airshed plot` can draw them."""
+        """Return whether the cells have latitudes and longitudes, which a map requires."""
         return {"lat", "lon"} <= {each.name for each in self._model.domain.axes.coordinates}
 
     def __dir__(self) -> list[str]:
@@ -261,8 +261,8 @@ class SimulationView:
         Raises
         ------
         CaseError
-            If there is no such field or level, if its unit cannot be converted, or if the cells of the model are not
-            on a grid of latitudes and longitudes.
+            If there is no such field or level, or if its unit cannot be converted. Also if the cells of the model are
+            not on a grid of latitudes and longitudes.
         OutputError
             If the file cannot be written.
 
@@ -330,7 +330,7 @@ class SimulationView:
 
     def _check_open(self) -> None:
         if self._closed or self._in_step:
-            raise CaseError("this simulation was closed, or ended by an error; make a new one")
+            raise CaseError("this simulation was closed, or ended by an error; create a new one")
 
 
 def _attributes(spec: FieldSpec) -> dict[str, str | float]:
@@ -340,11 +340,11 @@ def _attributes(spec: FieldSpec) -> dict[str, str | float]:
 
 
 def wall_time(model: Model, spent: Mapping[str, float], sums: float, written: str) -> Table:
-    """Return a table of wall times [s]: of threads their mean, of ranks their mean; all ranks ask together.
+    """Return a table of wall times [s], as means over threads and ranks; collective.
 
     spent    preparation, "forcing and steps", output and restarts
-    sums     of the steps' time, what this rank waited for in sums over ranks
-    written  what there is to say of files
+    sums     time of this rank in sums over ranks during steps
+    written  description of the written data
     """
     timings, domain = model.timings(), model.domain
     parts = dict(timings.parts)
@@ -372,7 +372,7 @@ def _in_a_line(times: Table) -> str:
 
 
 def _imbalance(domain: Domain, timings: Timings, mean: npt.NDArray[np.float64], rows: Mapping[str, float]) -> str:
-    """By how much the busiest rank computed longer than all did in the mean."""
+    """Return the excess of the computing time of the busiest rank over the mean, in words."""
     own = np.array([name not in (*timings.waiting, _SUMS) for name in rows])
     mine = float(np.array(list(rows.values()))[own].sum())
     return f"imbalance {100.0 * (domain.greatest(mine) / float(mean[own].sum()) - 1.0):.1f} %"

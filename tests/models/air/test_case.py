@@ -78,7 +78,7 @@ def write(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize("pattern", [".", "/", "..", "//"])
 def test_a_pattern_that_names_no_file_is_refused(pattern: str) -> None:
     case = Case.from_dict(small(emissions={"gridded": [pattern]}))
-    with pytest.raises(CaseError, match=r"emissions\.gridded = .* (no name of a file|no such file)"):
+    with pytest.raises(CaseError, match=r"emissions\.gridded = .* (not a valid file name|no such file)"):
         case.files(case.emissions.gridded, "emissions.gridded")
 
 
@@ -214,19 +214,19 @@ def test_equality_and_hash_follow_the_settings() -> None:
         ("meteorology", {"files": [""]}, ["meteorology.files.0"]),
         ("emissions", {"gridded": [""]}, ["emissions.gridded.0"]),
         ("emissions", {"inventory": ""}, ['emissions.inventory = "" is empty']),
-        ("initial", {"file": "x" * 300}, ["initial.file", "no name that a file can have"]),
+        ("initial", {"file": "x" * 300}, ["initial.file", "is not a valid file name"]),
         ("output", [{"name": "a\nb"}], [r'output.0.name = "a\nb" must be a plain name']),
         ("time", {"a\nb": 1}, [r"time.a\nb is not a setting"]),
         ("run", {"threads": 10**5000}, ["run.threads"]),
-        ("initial", {"file": "a\0b"}, ["initial.file", "no name that a file can have"]),
+        ("initial", {"file": "a\0b"}, ["initial.file", "is not a valid file name"]),
         ("emissions", {"year": 0}, ["emissions.year = 0 must be at least 1800"]),
         ("boundary", {"values": {"O3": "2 mol/mol"}}, ["boundary.values.O3 = '2 mol/mol' must not be more than 1"]),
         ("grid", {"layers": ["20 m", "20.001 m"]}, ["layer 2 of the grid is 0.001 m thick"]),
         ("grid", {"spacing": "1e-5 deg"}, ["grid has 2e+12 cells", "larger grid.spacing"]),
         ("output", [{"every": "1e-9 s"}], ["output.0.every = '1e-9 s' must not be less than 1 s"]),
-        ("output", [{"levels": []}], ["output.0.levels = [] names nothing"]),
-        ("output", [{"fields": []}], ["output.0.fields = [] names nothing"]),
-        ("output", [{"levels": [1, 1]}], ["output.0.levels = [1, 1] names one twice"]),
+        ("output", [{"levels": []}], ["output.0.levels = [] is empty"]),
+        ("output", [{"fields": []}], ["output.0.fields = [] is empty"]),
+        ("output", [{"levels": [1, 1]}], ["output.0.levels = [1, 1] has a repetition"]),
         ("output", [{"levels": [2]}], ["output.0.levels = [2]", "numbered 0 to 1"]),
         ("output", [{"fields": "O3"}], ['output.0.fields must be a list in [ ], or "all", not "O3"']),
         ("output", [{"levels": 2}], ['output.0.levels must be a list in [ ], or "all" or "ground", not 2']),

@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 def test_it_runs_by_the_command_line_and_is_chaotic(run, tmp_path: Path) -> None:
     done = run("run", "lorenz.toml", "--output", "a")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "steps  3640" in done.stdout
+    assert "steps      3640" in done.stdout
     with airshed.open_run(tmp_path / "a") as result:
         assert {name: result[name].dims for name in result.data_vars} == dict.fromkeys("xyz", ("time",))
         assert dict(result.sizes) == {"time": 41}

@@ -179,7 +179,7 @@ class _FixedConditions(RunCase):
     """All that a box needs together with its mechanism; `docs/how-to/box.md` lists it."""
 
     insert_before = ""
-    what = "the conditions"
+    label = "the conditions"
 
     title: str = setting("Airshed box", "What the box is called in files.")
     model: Literal["box"] = setting("box", "The model that runs the case.")
