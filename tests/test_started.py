@@ -36,7 +36,7 @@ def ended(program: str, *arguments: str, **options: Any) -> tuple[int, str, str]
 def test_a_program_has_its_arguments_input_and_output(tmp_path: Path, kind: str) -> None:
     (tmp_path / "looks.py").write_text(REPORT)
     line = [*{"text": ["-c", REPORT], "script": ["looks.py"], "module": ["-m", "looks"]}[kind], "a b"]
-    options: dict[str, Any] = {"input": "said", "cwd": tmp_path, "env": {**os.environ, "MINE": "7"}}
+    options: dict[str, Any] = {"input": "output", "cwd": tmp_path, "env": {**os.environ, "MINE": "7"}}
     assert ended(python(), *line, **options) == ended(sys.executable, *line, **options)
     assert ended(python(), *line, **options)[0] == 3
 
@@ -48,13 +48,13 @@ def test_errors_signals_and_output_at_exit() -> None:
 
 
 def test_signals_reach_a_program_and_it_ends_with_its_parent() -> None:
-    for end, code, said in ((signal.SIGINT, 0, "7\n"), (signal.SIGKILL, -9, "")):
+    for end, code, output in ((signal.SIGINT, 0, "7\n"), (signal.SIGKILL, -9, "")):
         with subprocess.Popen([python(), "-c", WAIT], stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             program = Path("/proc") / process.stdout.readline().strip()
             assert program.exists()
             process.send_signal(end)
-            assert (process.communicate()[0], process.returncode) == (said, code)
+            assert (process.communicate()[0], process.returncode) == (output, code)
         for _ in range(1000):
             if not program.exists():
                 break

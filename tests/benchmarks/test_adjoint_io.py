@@ -58,13 +58,13 @@ def test_the_command_measures_on_ranks(tmp_path: Path) -> None:
     settings += ["--ranks", "1,2", "--stores", "mpiio", "--outputs", "files", "--folder", str(tmp_path), "--json"]
     result = CliRunner().invoke(app, ["adjoint", "io", *settings])
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert [each["ranks"] for each in told["walls"]] == [1, 2]
-    for each in told["walls"]:
+    document = json.loads(result.stdout)
+    assert [each["ranks"] for each in document["walls"]] == [1, 2]
+    for each in document["walls"]:
         assert set(each["walls"][CHECKPOINTS]) == {NOTHING, "mpiio:sync"}
         assert set(each["walls"][OUTPUT]) == {NOTHING, "files:sync", "files:async"}
         assert each["steps"] > 0
         assert each["record"] > 0
-    assert {(each["ranks"], each["by"]) for each in told["hidden"]} == {(1, "files"), (2, "files")}
-    assert set(told["costs"]) == {"mpiio"}
+    assert {(each["ranks"], each["by"]) for each in document["hidden"]} == {(1, "files"), (2, "files")}
+    assert set(document["costs"]) == {"mpiio"}
     assert not list(tmp_path.iterdir())

@@ -126,12 +126,12 @@ def test_a_contender_restarts_each_time(small, kernel, calls):
 
 
 def test_a_reused_step_saves_steps(small, kernel, calls):
-    kept, forgotten = (
+    reused, reset = (
         measure(AirshedCells(kernel, small, Settings("rodas3", 1e-3, 1.0, 1.0, reuses_step)), calls, repeats=1)
         for reuses_step in (True, False)
     )
-    assert kept.mean("steps", "later") < forgotten.mean("steps", "later")
-    assert kept.mean("steps", "first") == forgotten.mean("steps", "first")
+    assert reused.mean("steps", "later") < reset.mean("steps", "later")
+    assert reused.mean("steps", "first") == reset.mean("steps", "first")
 
 
 @pytest.mark.thorough

@@ -125,8 +125,8 @@ def test_the_interval_of_the_median_has_its_coverage():
 
 def test_the_tables_have_the_wall_times_and_the_shares():
     slow = behind(1.0, 0.4, hands_over=0.1, slowed=0.1)
-    asked = measured([sync(1.0, 0.5)] * 6, [behind(1.0, 0.5)] * 5 + [slow])
-    walls, shares = bench_io.report(asked).tables
+    runs = measured([sync(1.0, 0.5)] * 6, [behind(1.0, 0.5)] * 5 + [slow])
+    walls, shares = bench_io.report(runs).tables
     row = dict(zip(walls.columns, walls.rows[-2], strict=True))
     assert (row["strategy"], row["I/O min [s]"], row["I/O max [s]"]) == ("files:sync", 2.0, 2.0)
     (row,) = (dict(zip(shares.columns, each, strict=True)) for each in shares.rows)
@@ -136,18 +136,18 @@ def test_the_tables_have_the_wall_times_and_the_shares():
 
 
 def test_the_report_is_json():
-    told = json.loads(json.dumps(bench_io.report(measured([sync(1.0, 0.5)] * 2, [behind(1.0, 0.5)] * 2)).to_dict()))
-    (row,) = told["tables"][1]["rows"]
+    document = json.loads(json.dumps(bench_io.report(measured([sync(1.0, 0.5)] * 2, [behind(1.0, 0.5)] * 2)).to_dict()))
+    (row,) = document["tables"][1]["rows"]
     assert (row["strategy"], row["could be hidden [s]"]) == ("files", pytest.approx(1.5))
 
 
-@pytest.mark.parametrize(("pairs", "told"), [(bench_io.FEWEST - 1, False), (bench_io.FEWEST, True)])
-def test_a_share_is_reported_only_with_its_interval(pairs, told):
+@pytest.mark.parametrize(("pairs", "reported"), [(bench_io.FEWEST - 1, False), (bench_io.FEWEST, True)])
+def test_a_share_is_reported_only_with_its_interval(pairs, reported):
     """Fewer runs are refused with a message: their result can be far outside 0 to 100 %."""
     table = bench_io.report(measured([sync(1.0, 0.5)] * pairs, [behind(1.0, 0.5)] * pairs)).tables[1]
     (row,) = table.rows
-    assert [value is not None for value in row[-4:]] == [told] * 4
-    assert ("an interval needs 6 at least (--repeats 6)" in table.note) == (not told)
+    assert [value is not None for value in row[-4:]] == [reported] * 4
+    assert ("an interval needs 6 at least (--repeats 6)" in table.note) == (not reported)
 
 
 def test_the_picture_is_a_png(tmp_path):
@@ -162,13 +162,13 @@ def test_an_invalid_grid_is_refused(text):
 
 
 def test_all_kinds_of_runs_are_measured():
-    asked = bench_io.Experiment(("files",), (16, 8, 2), steps=2, compute=0.0, repeats=2)
-    found = bench_io.run(asked, ranks=2)
+    settings = bench_io.Experiment(("files",), (16, 8, 2), steps=2, compute=0.0, repeats=2)
+    found = bench_io.run(settings, ranks=2)
     assert list(found.runs) == ["compute alone", "with input", "files:sync", "files:async"]
     assert all(len(runs) == 2 and len(run.computed) == 2 for runs in found.runs.values() for run in runs)
     assert [len(run.waited) for run in found.runs["files:async"]] == [2, 2]
     assert not any(run.waited or run.drained or run.final for run in found.runs["with input"])
-    assert asked.bytes == 66 * 16 * 8 * 2 * 4
+    assert settings.bytes == 66 * 16 * 8 * 2 * 4
 
 
 @pytest.fixture
@@ -185,8 +185,8 @@ def slow_copies(monkeypatch):
 
 def records_of_a_run(folder, monkeypatch, strategy):
     monkeypatch.setattr(experiment, "shutil", SimpleNamespace(rmtree=lambda path: None))
-    asked = bench_io.Experiment((strategy,), (16, 8, 2), steps=8, compute=0.0)
-    experiment._Bench(asked, SingleRank(), folder).run(strategy, asked.steps)
+    settings = bench_io.Experiment((strategy,), (16, 8, 2), steps=8, compute=0.0)
+    experiment._Bench(settings, SingleRank(), folder).run(strategy, settings.steps)
     with open_run(folder / "run") as result:
         return np.stack([result[name].values for name in result.data_vars if name.startswith("S")])
 

@@ -47,9 +47,9 @@ def test_too_few_pairs_have_no_interval():
 
 
 def test_runs_are_made_in_turn_and_leave_nothing(tmp_path):
-    told = []
-    report = bench_output.run("tracer-rotation", 0.5, 1, tmp_path, told.append)
-    assert told == ["a pair that is not counted", "pair 1 of 1"]
+    messages = []
+    report = bench_output.run("tracer-rotation", 0.5, 1, tmp_path, messages.append)
+    assert messages == ["a pair that is not counted", "pair 1 of 1"]
     assert report.facts["outputs"] == "output: all fields every 1 h"
     inside = report.tables[0].rows[-1]
     assert inside[2] > 0.0

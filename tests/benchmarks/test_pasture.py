@@ -25,9 +25,9 @@ def test_figures_are_medians_and_a_century_is_extrapolated_from_later_batches() 
     assert found.facts["australia_share_waiting_for_weather"] == 0.25
     assert found.facts["australia_days_run"] == 164
     assert "extrapolated from 164 days" in found.tables[0].note
-    cells, kept, *_ = found.tables[0].rows
+    cells, year, *_ = found.tables[0].rows
     assert cells[2] == pytest.approx(1.46), "365 000 cell-days in a quarter of a second"
-    assert kept[4] == pytest.approx(365e3 * (8.0 + 40.0 / 7.0 + 72.0) / 0.75 / 1e9)
+    assert year[4] == pytest.approx(365e3 * (8.0 + 40.0 / 7.0 + 72.0) / 0.75 / 1e9)
 
 
 def test_a_whole_century_is_no_extrapolation() -> None:

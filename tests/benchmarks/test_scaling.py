@@ -211,9 +211,9 @@ def test_the_command_prints_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def _made_up(asked: list[Setup], hours: float, rounds: int, progress: object) -> dict[Setup, list[Run]]:
+def _made_up(setups: list[Setup], hours: float, rounds: int, progress: object) -> dict[Setup, list[Run]]:
     """Return runs of a machine with known costs."""
-    return {setup: [_made_up_run(setup)] * rounds for setup in asked}
+    return {setup: [_made_up_run(setup)] * rounds for setup in setups}
 
 
 def _made_up_run(setup: Setup) -> Run:

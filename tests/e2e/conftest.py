@@ -29,8 +29,10 @@ CUT = (
 
 def environment(**extra: str) -> dict[str, str]:
     """Return the environment of an ordinary shell: no debugging, a terminal of usual width."""
-    kept = {key: value for key, value in os.environ.items() if key not in ("AIRSHED_DEBUG", "COLUMNS", "AIRSHED_DIE")}
-    return {**kept, **extra}
+    variables = {
+        key: value for key, value in os.environ.items() if key not in ("AIRSHED_DEBUG", "COLUMNS", "AIRSHED_DIE")
+    }
+    return {**variables, **extra}
 
 
 def command(*arguments: str | Path, overrides: Sequence[str] = ()) -> list[str]:

@@ -62,10 +62,10 @@ def damage(path: Path) -> None:
     with xr.open_dataset(path, mask_and_scale=False) as wind:
         values, missing = wind["u"].values.ravel(), np.int16(wind["u"].attrs["_FillValue"])
     lies_at = path.read_bytes().index(values.tobytes())
-    kept = values.size * 2 // 3
+    sound = values.size * 2 // 3
     with path.open("r+b") as file:
-        file.seek(lies_at + kept * 2)
-        file.write(np.full(values.size - kept, missing).tobytes())
+        file.seek(lies_at + sound * 2)
+        file.write(np.full(values.size - sound, missing).tobytes())
 
 
 def change(path: Path) -> None:

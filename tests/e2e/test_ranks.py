@@ -58,7 +58,7 @@ def run(
     return airshed("run", "west-europe", "--output", folder, *arguments, overrides=overrides, die=die)
 
 
-def told(done: subprocess.CompletedProcess[str]) -> list[str]:
+def messages(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Return the lines of standard error, except the notice that ranks share cores."""
     return [line for line in done.stderr.splitlines() if "would be faster" not in line]
 
@@ -86,14 +86,14 @@ def test_two_ranks_write_the_files_of_one(tmp_path: Path, alone: Path) -> None:
     """All strategies write in one run; their merged files are equal byte by byte."""
     folder = tmp_path / "run"
     done = run(folder, "-n", "2", "--threads", "1", mode="sync")
-    assert (done.returncode, told(done)) == (0, [])
+    assert (done.returncode, messages(done)) == (0, [])
     assert "mean of 2 ranks" in done.stdout
     assert [found.name for name in NAMES for found in folder.glob(f"{name}.*")] == [
         "first.nc", "second.files", "third.nc", "fourth.zarr",
     ]  # fmt: skip
     assert difference(folder, alone) == []
     again = run(folder, "-n", "2", "--resume", mode="sync")
-    assert (again.returncode, told(again)) == (
+    assert (again.returncode, messages(again)) == (
         0, [f"airshed: the run in {folder} is finished; there is nothing to resume"],
     )  # fmt: skip
     assert airshed_here("merge", folder).returncode == 0
@@ -114,7 +114,7 @@ def test_the_parallel_libraries_write_the_same(tmp_path: Path, alone: Path) -> N
     done = subprocess.run(line, capture_output=True, text=True, env=environment(**openmpi), check=False, timeout=200)
     if "is not there" in done.stderr:
         pytest.skip(done.stderr)
-    assert (done.returncode, told(done)) == (0, [])
+    assert (done.returncode, messages(done)) == (0, [])
     assert difference(tmp_path / "run", alone) == []
 
 
@@ -132,12 +132,12 @@ def test_a_killed_rank_is_named_and_three_ranks_resume(tmp_path: Path, alone: Pa
     folder = tmp_path / "run"
     killed = run(folder, "-n", "2", restarts="files", die=f"after {OF_THE_SECOND_RANK} 1")
     assert killed.returncode == 128 + signal.SIGKILL
-    assert [line.partition(",")[0] for line in told(killed)] == ["airshed: error: rank 1 was lost by SIGKILL"]
+    assert [line.partition(",")[0] for line in messages(killed)] == ["airshed: error: rank 1 was lost by SIGKILL"]
     with pytest.raises(OutputError, match="unfinished"):
         open_run(folder, "first")
     resumed = run(folder, "-n", "3", "--resume", restarts="files")
     assert resumed.returncode == 0, resumed.stderr
-    assert [line for line in told(resumed) if "resumed at" not in line] == []
+    assert [line for line in messages(resumed) if "resumed at" not in line] == []
     assert difference(folder, alone) == []
 
 
@@ -182,7 +182,7 @@ def wait_for(path: Path, process: "subprocess.Popen[str]") -> None:
 def test_an_error_on_all_ranks_is_reported_once(tmp_path: Path, overrides: list[str], part: str) -> None:
     folder = tmp_path / "runs" / "run"
     refused = airshed("run", "west-europe", "-n", "2", "--output", folder, overrides=[*settings("async"), *overrides])
-    assert (refused.returncode, refused.stdout, len(told(refused))) == (2, "", 1)
+    assert (refused.returncode, refused.stdout, len(messages(refused))) == (2, "", 1)
     assert part in refused.stderr
     assert not folder.parent.exists()
 
@@ -192,7 +192,7 @@ def test_an_unwritable_folder_is_reported_as_on_one_rank(tmp_path: Path) -> None
     (tmp_path / "file").touch()
     refused = airshed("run", "west-europe", "-n", "2", "--output", tmp_path / "file" / "run")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert told(refused) == [
+    assert messages(refused) == [
         f"airshed: error: cannot write {tmp_path / 'file' / 'run'}: part of that path is a file, not a folder; "
         "choose another folder"
     ]
@@ -204,7 +204,7 @@ def test_a_full_disk_is_reported_once_and_the_run_resumes_when_there_is_space(sm
     filler, folder = small_disk / "filler", small_disk / "run"
     filler.write_bytes(bytes(26 << 20))
     full = run(folder, "-n", "2", restarts="files")
-    assert (full.returncode, full.stdout, len(told(full))) == (2, "", 1), full.stderr
+    assert (full.returncode, full.stdout, len(messages(full))) == (2, "", 1), full.stderr
     assert f"cannot write {folder}" in full.stderr
     assert "the disk is full" in full.stderr
     assert not [path for path in folder.rglob("*") if is_part(path)]

@@ -79,7 +79,7 @@ def checked(answer: "subprocess.CompletedProcess[str]") -> str:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ("rn west-europe", "did you mean 'run'"),
         ("run", "missing argument 'CASE'"),
@@ -96,9 +96,9 @@ def checked(answer: "subprocess.CompletedProcess[str]") -> str:
         ("show west-europe --set nonsense", "key=value"),
     ],
 )
-def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, says: str) -> None:
+def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str) -> None:
     monkeypatch.chdir(tmp_path)
-    assert says in refused_here(*arguments.split()).replace("Did", "did")
+    assert message in refused_here(*arguments.split()).replace("Did", "did")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -148,12 +148,12 @@ SETTINGS = [
 INSTALLED = ("time.stepp=60 s",)
 
 
-@pytest.mark.parametrize(("overrides", "says"), SETTINGS, ids=[pair[0][0] for pair in SETTINGS])
-def test_settings(pristine: Path, tmp_path: Path, overrides: list[str], says: list[str]) -> None:
+@pytest.mark.parametrize(("overrides", "message"), SETTINGS, ids=[pair[0][0] for pair in SETTINGS])
+def test_settings(pristine: Path, tmp_path: Path, overrides: list[str], message: list[str]) -> None:
     (pristine / "broken.eqn").write_text(MECHANISM)
     refuse = refused if overrides[0] in INSTALLED else refused_here
     message = refuse("run", pristine, "--output", tmp_path / "run", overrides=overrides)
-    for part in says:
+    for part in message:
         assert part in message
     assert not list((tmp_path / "run").glob("*"))
 
@@ -172,14 +172,14 @@ def spoil_wind(value: float) -> Callable[[Path], None]:
         path = case / "meteorology" / "ERA5_2022-08-31_ml_u.nc"
         with netCDF4.Dataset(path) as file:
             levels = file["u"].dimensions[1]
-            kept = {name: np.asarray(file[name][...]) for name in ("time", levels, "latitude", "longitude")}
-            attributes = {name: file[name].__dict__ for name in kept}
+            data = {name: np.asarray(file[name][...]) for name in ("time", levels, "latitude", "longitude")}
+            attributes = {name: file[name].__dict__ for name in data}
             wind = np.asarray(file["u"][...], dtype=np.float32)
             dimensions = file["u"].dimensions
         wind[1, 5] = value  # values that a case does not need are not read
         path.unlink()
         with netCDF4.Dataset(path, "w") as file:
-            for name, values in kept.items():
+            for name, values in data.items():
                 file.createDimension(name, len(values))
                 variable = file.createVariable(name, values.dtype, (name,))
                 variable.setncatts({k: v for k, v in attributes[name].items() if k != "_FillValue"})
@@ -239,14 +239,16 @@ SPOILED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("spoil", "overrides", "says"), [row[1:] for row in SPOILED], ids=[row[0] for row in SPOILED])
+@pytest.mark.parametrize(
+    ("spoil", "overrides", "message"), [row[1:] for row in SPOILED], ids=[row[0] for row in SPOILED]
+)
 def test_data(
-    case: Path, tmp_path: Path, spoil: Callable[[Path], None], overrides: tuple[str, ...], says: list[str]
+    case: Path, tmp_path: Path, spoil: Callable[[Path], None], overrides: tuple[str, ...], message: list[str]
 ) -> None:
     spoil(case)
     refuse = refused if spoil is truncate else refused_here
     message = refuse("run", case, "--output", tmp_path / "run", overrides=overrides)
-    for part in says:
+    for part in message:
         assert part in message
 
 

@@ -29,13 +29,13 @@ def test_a_field_of_packed_cells_is_sent_as_a_map(pasture: Remote) -> None:
     with airshed.Simulation("queensland") as simulation:
         while simulation.model.steps < 40:
             simulation.step(40 - simulation.model.steps)
-        wanted = simulation["green_leaf"]
+        expected = simulation["green_leaf"]
     found = pasture["green_leaf"]
     assert found.shape == (info.grid.rows, info.grid.columns)
-    assert int(np.isfinite(found.values).sum()) == wanted.size
-    place = {"lat": float(wanted.lat[77]), "lon": float(wanted.lon[77])}
-    assert float(found.sel(place, method="nearest")) == np.float32(wanted.values[77])
-    assert int((pasture.image("green_leaf") == 255).sum()) == found.size - wanted.size
+    assert int(np.isfinite(found.values).sum()) == expected.size
+    place = {"lat": float(expected.lat[77]), "lon": float(expected.lon[77])}
+    assert float(found.sel(place, method="nearest")) == np.float32(expected.values[77])
+    assert int((pasture.image("green_leaf") == 255).sum()) == found.size - expected.size
 
 
 def test_zarr_opens_in_xarray(pasture: Remote, remote: Remote) -> None:
@@ -75,10 +75,10 @@ def test_a_branch_is_compared_with_its_trunk(remote: Remote) -> None:
     with remote.branch() as branch:
         branch.step(5)
         difference = branch.difference(remote, "TRACER", level=0)
-        wanted = branch.values("TRACER", level=0) - remote.values("TRACER", level=0)
-        assert np.array_equal(difference.values, wanted)
+        expected = branch.values("TRACER", level=0) - remote.values("TRACER", level=0)
+        assert np.array_equal(difference.values, expected)
         assert difference.header.less == "main"
-        assert float(np.abs(wanted).max()) > 0.0
+        assert float(np.abs(expected).max()) > 0.0
         with Image.open(BytesIO(branch._ask("GET", "/png/TRACER?with=main"))) as picture:
             assert picture.format == "PNG"
         branch.end()

@@ -47,9 +47,9 @@ def test_a_byte_image_is_off_by_half_a_step_at_most(values: np.ndarray, compress
 def test_a_byte_image_is_right_where_single_precision_ends(low: float, high: float) -> None:
     values = np.linspace(low, high, 7).astype(np.float32).reshape(1, 7)
     low, high = float(values.min()), float(values.max())
-    wanted = np.rint((values.astype(np.float64) - low) / (high - low) * 254.0)
+    expected = np.rint((values.astype(np.float64) - low) / (high - low) * 254.0)
     (found,) = frames(sent(values, "byte"))
-    assert found.raw.tolist() == wanted.tolist()
+    assert found.raw.tolist() == expected.tolist()
 
 
 def test_values_beyond_the_range_are_its_ends() -> None:

@@ -38,13 +38,13 @@ def test_it_resumes_from_the_last_snapshot_after_kill_9(start: Start) -> None:
     process, remote = start()
     remote.step(6)
     remote.snapshot()
-    kept = remote["TRACER"].values
+    stored = remote["TRACER"].values
     remote.step(1)
     process.kill()
     process.wait(20.0)
     _, again = start("--resume")
     assert again.state.step == 6
-    assert np.array_equal(again["TRACER"].values, kept)
+    assert np.array_equal(again["TRACER"].values, stored)
     assert again.replay().equal
 
 

@@ -112,12 +112,12 @@ def test_two_ranks_give_the_bits_of_one_for_all_commands(
         serving(load_case(Path(case), ["run.threads=1", *settings[1::2]])) as server,
         airshed.connect(server.url) as one,
     ):
-        wanted = steer(one)
+        expected = steer(one)
     _, two = start("-n", "2", "--threads", "1", *settings, case=case)
     assert two.info().ranks == 2
     found = steer(two)
-    assert [sorted(each) for each in found] == [sorted(each) for each in wanted]
-    for mine, theirs in zip(found, wanted, strict=True):
+    assert [sorted(each) for each in found] == [sorted(each) for each in expected]
+    for mine, theirs in zip(found, expected, strict=True):
         assert [name for name in mine if mine[name] != theirs[name]] == []
     assert all(np.isfinite(np.frombuffer(each, np.float32)).any() for state in found for each in state.values())
 
@@ -138,10 +138,10 @@ def test_a_session_resumes_on_other_ranks_with_other_tiles(start: Start) -> None
     remote.set({"transport.diffusion": False})
     with remote.branch() as branch:
         branch.step(1)
-    wanted = bits(remote, "TRACER")
+    expected = bits(remote, "TRACER")
     process.terminate()
     assert process.wait(60.0) == 0
     _, again = start("--output", "live", "--resume")
-    assert bits(again, "TRACER") == wanted
+    assert bits(again, "TRACER") == expected
     with reached(again.url, branch.session) as other:
         assert other.step(1).step == 4

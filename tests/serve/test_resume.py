@@ -42,7 +42,7 @@ def test_branches_are_resumed(start: Start, how: str, options: tuple[str, ...]) 
     with main.branch(at, {RATE: "0.5 mol/s"}) as less, main.branch(at) as ended:
         less.step(2)
         less.snapshot("here")
-        kept = less["TRACER"].values
+        stored = less["TRACER"].values
         ended.end()
     main.step(2)
     main.snapshot()
@@ -57,15 +57,15 @@ def test_branches_are_resumed(start: Start, how: str, options: tuple[str, ...]) 
         airshed.connect(again.url, ended.session)
     with reached(again.url, less.session) as branch:
         assert (branch.state.step, branch.state.parent, branch.state.case) == (5, "main", "tracer-rotation")
-        assert np.array_equal(branch["TRACER"].values, kept)
+        assert np.array_equal(branch["TRACER"].values, stored)
         assert [each.command["kind"] for each in branch.log()][-2:] == ["set", "snapshot"]
         branch.step(2)
-        with airshed.Simulation("tracer-rotation") as wanted:
+        with airshed.Simulation("tracer-rotation") as expected:
             for _ in range(3):
-                wanted.step()
-            data = wanted.case.to_dict()
+                expected.step()
+            data = expected.case.to_dict()
             data["emissions"]["point"][0]["rate"] = "0.5 mol/s"
-            with wanted.branch(case=type(wanted.case).from_dict(data, wanted.case.base)) as changed:
+            with expected.branch(case=type(expected.case).from_dict(data, expected.case.base)) as changed:
                 for _ in range(4):
                     changed.step()
                 assert np.array_equal(branch["TRACER"].values, changed["TRACER"].values.astype(np.float32))
@@ -81,7 +81,7 @@ def test_an_idle_session_ends_with_its_state_on_disk_and_is_resumed(tmp_path: Pa
         server.engine.sessions["main"].used += 1000.0
         with airshed.connect(server.url) as main, main.branch() as branch:
             branch.step(3)
-            kept, name = branch["TRACER"].values, branch.session
+            stored, name = branch["TRACER"].values, branch.session
         server.engine.sessions["main"].used += 1000.0
         until = time.monotonic() + 30.0
         while name in server.engine.sessions and time.monotonic() < until:
@@ -89,7 +89,7 @@ def test_an_idle_session_ends_with_its_state_on_disk_and_is_resumed(tmp_path: Pa
         assert list(server.engine.sessions) == ["main"]
     with serving(case, folder=tmp_path / "live", resume=True) as server, reached(server.url, name) as branch:
         assert branch.state.step == 3
-        assert np.array_equal(branch["TRACER"].values, kept)
+        assert np.array_equal(branch["TRACER"].values, stored)
 
 
 def test_a_case_is_opened_while_others_step_and_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,11 +207,11 @@ def test_the_newest_state_is_the_one_of_an_earlier_time(tmp_path: Path) -> None:
         main.restart()
         main.step(2)
         main.snapshot()
-        wanted = main["TRACER"].values
+        expected = main["TRACER"].values
     for step in (2, 4):
         with serving(case, folder=folder, resume=True) as server, airshed.connect(server.url) as main:
             assert main.state.step == step
-            assert step > 2 or np.array_equal(main["TRACER"].values, wanted)
+            assert step > 2 or np.array_equal(main["TRACER"].values, expected)
             main.step(2)
 
 

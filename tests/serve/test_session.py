@@ -34,12 +34,12 @@ def test_data_are_those_of_a_simulation(remote: Remote) -> None:
     with airshed.Simulation("tracer-rotation") as simulation:
         for _ in range(5):
             simulation.step()
-        wanted = simulation["TRACER"]
+        expected = simulation["TRACER"]
     found = remote["TRACER"]
-    assert np.array_equal(found.values, wanted.values.astype(np.float32))
-    assert found.dims == wanted.dims
-    assert np.array_equal(found.lat, wanted.lat)
-    assert found.time == wanted.time
+    assert np.array_equal(found.values, expected.values.astype(np.float32))
+    assert found.dims == expected.dims
+    assert np.array_equal(found.lat, expected.lat)
+    assert found.time == expected.time
     part = remote.values("TRACER", level=0, window=(3, 9, 5, 30), stride=2)
     assert np.array_equal(part, found.values[0, 3:9:2, 5:30:2])
 

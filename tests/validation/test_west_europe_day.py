@@ -147,8 +147,8 @@ def test_ozone_is_titrated_in_the_towns_at_night(day: Day, name: str) -> None:
     assert titrated_at(day, name)
     assert not titrated_at(replace(day, ozone=day.ozone.swapaxes(1, 2)), name)
     assert not titrated_at(replace(day, ozone=np.roll(day.ozone, 12, axis=0)), name)
-    kept = np.maximum.accumulate(day.ozone, axis=0)  # ozone without titration and deposition at night
-    assert not titrated_at(replace(day, ozone=kept), name)
+    untitrated = np.maximum.accumulate(day.ozone, axis=0)  # ozone without titration and deposition at night
+    assert not titrated_at(replace(day, ozone=untitrated), name)
 
 
 @pytest.mark.thorough

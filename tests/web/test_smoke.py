@@ -125,6 +125,6 @@ def _assert_colours(picture: Path, places: Any, fractions: Any, table: str) -> N
     image = np.asarray(Image.open(picture).convert("RGB")).astype(int)
     seen = np.array([image[int(y), int(x)] for x, y in places])
     index = np.clip(np.floor(np.asarray(fractions) * 256), 0, 255).astype(int)
-    wanted = np.round(np.asarray(colormaps[table].resampled(256)(index))[:, :3] * 255)
-    assert np.abs(seen - wanted).max() <= SEEN
-    assert len(np.unique(wanted, axis=0)) > 5  # a blank map would pass otherwise
+    expected = np.round(np.asarray(colormaps[table].resampled(256)(index))[:, :3] * 255)
+    assert np.abs(seen - expected).max() <= SEEN
+    assert len(np.unique(expected, axis=0)) > 5  # a blank map would pass otherwise

@@ -41,12 +41,12 @@ def rosenbrock_step() -> float:
     values, tolerances, method = noon(kernel.network), Tolerances(1e-2, 1e3), METHODS["rodas3"]
     y = 10.0 ** np.random.default_rng(0).uniform(6.0, 11.0, len(kernel.network.species))
     control = StepControl(tolerances, most_steps=1, first=1e-6)
-    (wanted,) = integrate(Cell.still(kernel.network, values), method, y, 0.0, 600.0, control)
+    (expected,) = integrate(Cell.still(kernel.network, values), method, y, 0.0, 600.0, control)
     solver = CellSolver(kernel, method, tolerances, most_steps=1)
     found = integrate_cells(solver, y[:, None], stack_inputs(kernel, values, (), 1), 0.0, 600.0, first=1e-6)
-    assert wanted.accepted
+    assert expected.accepted
     assert found.accepted[0] == 1
-    return float(np.max(np.abs(found.y[:, 0] - wanted.y) / (np.abs(wanted.y) + 1e-9 * tolerances.absolute)))
+    return float(np.max(np.abs(found.y[:, 0] - expected.y) / (np.abs(expected.y) + 1e-9 * tolerances.absolute)))
 
 
 def pasture_days(options: str, cells: int = 200, days: int = 5) -> float:
@@ -56,8 +56,8 @@ def pasture_days(options: str, cells: int = 200, days: int = 5) -> float:
     for day in range(days):
         values = {name: np.broadcast_to(each, cells).astype(float) for name, each in random.day(day).items()}
         values |= model.numbers
-        wanted, found = model.reference(values), dict(zip(model.outputs, step(values), strict=True))
-        for name, each in wanted.items():
+        expected, found = model.reference(values), dict(zip(model.outputs, step(values), strict=True))
+        for name, each in expected.items():
             scale = np.abs(each) + np.max(np.abs(each)) + 1e-30
             worst = max(worst, float(np.max(np.abs(found[name] - each) / scale)))
     return worst

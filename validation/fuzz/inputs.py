@@ -126,8 +126,8 @@ def inventory(folder: Path) -> Path:
         target = folder / source.name
         if source.name in ("cities.csv", "power_plants.csv", "national_totals.csv", "countries.csv"):
             head, *lines = source.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if line.split(",")[0] in COUNTRIES]
-            target.write_text("\n".join([head, *kept]) + "\n", encoding="utf-8")
+            rows = [line for line in lines if line.split(",")[0] in COUNTRIES]
+            target.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
         elif source.name.endswith(".topo.json"):
             target.write_text(json.dumps(_cut(json.loads(source.read_text(encoding="utf-8")))), encoding="utf-8")
         else:
@@ -158,9 +158,9 @@ def assign(tree: Any, key: str, value: Any) -> None:
     """Set a value by its dotted key, with missing tables created and other values replaced."""
     steps = [int(step) if step == "0" else step for step in key.split(".")]
     for step, after in pairwise(steps):
-        wanted = list if after == 0 else dict
+        kind = list if after == 0 else dict
         there = tree[step] if isinstance(step, int) else tree.get(step)
-        if not isinstance(there, wanted) or not there:
-            tree[step] = [{}] if wanted is list else {}
+        if not isinstance(there, kind) or not there:
+            tree[step] = [{}] if kind is list else {}
         tree = tree[step]
     tree[steps[-1]] = value

@@ -108,10 +108,10 @@ class Pool:
 def environment() -> dict[str, str]:
     """Return the environment of an ordinary shell, with the kernel cache of the tests."""
     checkout = Path(__file__).parents[2]
-    kept = {key: value for key, value in os.environ.items() if key not in ("AIRSHED_DEBUG", "COLUMNS")}
+    variables = {key: value for key, value in os.environ.items() if key not in ("AIRSHED_DEBUG", "COLUMNS")}
     paths = [os.environ.get("PYTHONPATH", ""), str(checkout)]
-    kept |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
-    return {"AIRSHED_CACHE": str(checkout / ".kernel_cache")} | kept
+    variables |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    return {"AIRSHED_CACHE": str(checkout / ".kernel_cache")} | variables
 
 
 def _processor_time(pid: int) -> float:

@@ -116,7 +116,7 @@ class _OutputCapture:
         self.stdout = self.stderr = ""
 
     def __enter__(self) -> "_OutputCapture":
-        self._kept = [os.dup(1), os.dup(2)]
+        self._saved = [os.dup(1), os.dup(2)]
         for number, path in enumerate(self._paths, 1):
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(file, number)
@@ -126,9 +126,9 @@ class _OutputCapture:
     def __exit__(self, *error: object) -> None:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        for number, kept in enumerate(self._kept, 1):
-            os.dup2(kept, number)
-            os.close(kept)
+        for number, saved in enumerate(self._saved, 1):
+            os.dup2(saved, number)
+            os.close(saved)
         self.stdout, self.stderr = (
             path.read_bytes()[:200_000].decode("utf-8", "replace") if path.exists() else "" for path in self._paths
         )

@@ -12,12 +12,12 @@ FLOWS_ON_SPHERE = ("turn", "slant", "one vortex", "two vortices", "moving vortic
 
 def largest(courants: Mapping[str, Any], name: str, bound: str) -> float:
     """Return the greatest Courant number up to which a tracer is never clipped, or has no new maximum."""
-    kept = 0.0
+    greatest = 0.0
     for courant, each in courants.items():
         if each[name][bound] > 0.0:
             break
-        kept = float(courant)
-    return kept
+        greatest = float(courant)
+    return greatest
 
 
 def text() -> str:

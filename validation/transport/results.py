@@ -11,8 +11,8 @@ HERE = Path(__file__).parent
 
 def write(part: str, figures: Any) -> None:
     """Write the figures of a part, completely or not at all."""
-    with write_whole(HERE / f"{part}.json") as beside:
-        beside.write_text(json.dumps(rounded(figures), indent=1) + "\n", encoding="utf-8")
+    with write_whole(HERE / f"{part}.json") as temporary:
+        temporary.write_text(json.dumps(rounded(figures), indent=1) + "\n", encoding="utf-8")
 
 
 def read(part: str) -> Any:

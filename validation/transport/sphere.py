@@ -36,8 +36,8 @@ def run() -> dict[str, Any]:
         if name in ("two vortices", "moving vortices"):
             for run_, field in zip(results[name]["runs"], fields.values(), strict=True):
                 run_["mixing"] = dict(zip(("real", "unmixing", "overshooting"), astuple(field.mixing), strict=True))
-                kept = filaments(field.start[BELLS], field.middle[BELLS], field.area, THRESHOLDS)
-                run_["filaments"] = dict(zip(map(str, THRESHOLDS), np.round(kept, 2).tolist(), strict=True))
+                left = filaments(field.start[BELLS], field.middle[BELLS], field.area, THRESHOLDS)
+                run_["filaments"] = dict(zip(map(str, THRESHOLDS), np.round(left, 2).tolist(), strict=True))
         if name == "two vortices":
             draw_mixing({s: (f.middle[BELLS], f.middle[TIED]) for s, f in fields.items()}, results[name]["runs"])
             draw_sphere("sphere", flow.area, fields[PICTURED].start, fields[PICTURED].middle, fields[PICTURED].end)

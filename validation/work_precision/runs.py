@@ -97,17 +97,17 @@ def period(hour: int) -> dict[str, Any]:
     """Return errors and costs of all settings in one period; costs are medians of alternating runs."""
     start = state_at(hour)
     reference, _ = advance(REFERENCE, hour, start)
-    beside = [advance(setting, hour, start)[0] for setting in CHECKS]
+    checks = [advance(setting, hour, start)[0] for setting in CHECKS]
     # Strang splitting is of second order: its limit from steps of 10 and 5 s
-    limit = (4.0 * beside[2] - beside[1]) / 3.0
+    limit = (4.0 * checks[2] - checks[1]) / 3.0
     chosen = settings()
     first, *later = [[advance(setting, hour, start) for setting in chosen] for _ in range(REPEATS)]
     costs = [median(each[number][1] for each in (first, *later)) for number in range(len(chosen))]
     return {
         "reference": {
-            "imex, 10 s": errors(beside[0], reference),
-            "strang, 10 s": errors(beside[1], reference),
-            "strang, 5 s": errors(beside[2], reference),
+            "imex, 10 s": errors(checks[0], reference),
+            "strang, 10 s": errors(checks[1], reference),
+            "strang, 5 s": errors(checks[2], reference),
             "strang, extrapolated": errors(limit, reference),
         },
         "runs": [

@@ -311,9 +311,9 @@ class Guard:
 
     def _check_request(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        told = headers.get(b"content-length", b"")
-        endless = bool(told) and not (told.isdigit() and len(told) < _DIGITS)
-        _check_size(_ENDLESS if endless else int(told or 0), self._gate.limits.request_bytes)
+        length = headers.get(b"content-length", b"")
+        endless = bool(length) and not (length.isdigit() and len(length) < _DIGITS)
+        _check_size(_ENDLESS if endless else int(length or 0), self._gate.limits.request_bytes)
         path = scope["path"]
         if not path.startswith("/api") or path in _OPEN_PATHS:
             self._gate.check_open_rate()

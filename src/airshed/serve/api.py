@@ -175,8 +175,8 @@ async def _problem(request: Request, error: Exception) -> JSONResponse:
         case HTTPException():
             kind, status, message, headers = "HTTPException", error.status_code, str(error.detail), error.headers
         case RequestValidationError():
-            place, said = types.first_wrong(error.errors())
-            kind, status, message = "TypeError", 422, f"{'.'.join(map(str, place))}: {said}"
+            place, message = types.first_wrong(error.errors())
+            kind, status, message = "TypeError", 422, f"{'.'.join(map(str, place))}: {message}"
         case AirshedError():
             pass
         case _:

@@ -36,20 +36,20 @@ def catalogue() -> list[CaseEntry]:
     return found
 
 
-def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
+def case_of(request: OpenSession, limits: Limits) -> RunCase:
     """Return the case of a request; raises CaseError for one that is not allowed or too large.
 
     The text of a case takes its files from the folder of the case that is named with it, or from none. Each text in it
     that could be a path must be in that folder, or among the shipped mechanisms.
     """
     shipped, base = shipped_cases(), None
-    if wanted.case is not None:
-        if wanted.case not in shipped:
-            raise CaseError(f"there is no case {wanted.case!r} in the catalogue; {suggestion(wanted.case, shipped)}")
-        base = shipped[wanted.case]
+    if request.case is not None:
+        if request.case not in shipped:
+            raise CaseError(f"there is no case {request.case!r} in the catalogue; {suggestion(request.case, shipped)}")
+        base = shipped[request.case]
     # The text of a case, or changes of one.
-    sent: dict[str, Any] = {} if wanted.toml is None else _parsed(wanted.toml)
-    patch_document(sent, wanted.changes)
+    sent: dict[str, Any] = {} if request.toml is None else _parsed(request.toml)
+    patch_document(sent, request.changes)
     if is_too_deep(sent):
         raise CaseError("the case cannot be read: its tables nest too deeply")
     for text in set(texts(sent)):
@@ -58,10 +58,10 @@ def case_of(wanted: OpenSession, limits: Limits) -> RunCase:
     if name is not None and not isinstance(name, str):
         raise CaseError(f"model = {name!r} must be the name of a model in quotes")
     # The case.
-    if wanted.toml is None:
+    if request.toml is None:
         if base is None:
             raise CaseError("name a case of the catalogue, or send the text of one")
-        case = load_case(base, wanted.changes)
+        case = load_case(base, request.changes)
     else:
         case = model_kind(name).case.from_dict(sent, base or resource("cases"))
     cells = model_kind(case.model).cells(case)

@@ -136,9 +136,9 @@ class Remote:
 
     def snapshot(self, text: str = "") -> str:
         """Store the state; return the name of the snapshot."""
-        kept = self._do(types.Snapshot, text=text).snapshot
-        assert kept is not None
-        return kept.snapshot
+        stored = self._do(types.Snapshot, text=text).snapshot
+        assert stored is not None
+        return stored.snapshot
 
     def snapshots(self) -> list[types.SnapshotInfo]:
         """Return the stored snapshots."""

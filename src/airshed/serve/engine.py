@@ -144,13 +144,13 @@ class Engine:
         A missing field, or one of a session that has ended or failed in the meantime, is an error of its own requests.
         """
         requested, self._fields = self._fields, []
-        wanted: dict[str, dict[str, None]] = {}
+        needed: dict[str, dict[str, None]] = {}
         for name, variable, _ in requested:
             session = self.sessions.get(name)
             if session and variable in session.shape.variables and session.present(variable) is None:
-                wanted.setdefault(name, {})[variable] = None
+                needed.setdefault(name, {})[variable] = None
         failed: dict[str, AirshedError] = {}
-        for name, variables in wanted.items():
+        for name, variables in needed.items():
             try:
                 self.sessions[name].publish(self.host.give("values", name, tuple(variables)))
             except Exception as error:

@@ -25,14 +25,14 @@ _CF = {
 
 def coordinates(session: Session, dims: Iterable[str]) -> dict[str, tuple[str, list[float], dict[str, str]]]:
     """Return the coordinates along some dimensions: dimension, values, attributes."""
-    wanted = set(dims)
+    names = set(dims)
     return {
         each.name: (
             each.dim, each.values,
             {"units": each.unit, "long_name": each.text, **_CF.get(each.name, {})},
         )
         for each in session.shape.grid.coordinates
-        if each.dim in wanted
+        if each.dim in names
     }  # fmt: skip
 
 

@@ -31,14 +31,14 @@ _SELECTED: Final = [each.name for each in fields(Selection)]
 _MESSAGES: tuple[type[types.Document], ...] = get_args(messages.ClientMessage)
 
 
-Wanted = TypeVar("Wanted", messages.Subscription, messages.Budgets)
+Request = TypeVar("Request", messages.Subscription, messages.Budgets)
 
 
 @dataclass
-class _Watch(Generic[Wanted]):
+class _Watch(Generic[Request]):
     """A subscription, the version of the state that was sent last, and the time of sending."""
 
-    wanted: Wanted
+    request: Request
     sent: int = -1
     at: float = 0.0
 
@@ -120,16 +120,16 @@ class Connection:
 
     def _subscribe(self, message: Any) -> None:
         match message:
-            case messages.Subscribe(subscribe=wanted):
-                if len(self.watched) >= self.requests.engine.limits.subscriptions and wanted.id not in self.watched:
-                    self._wrong(wanted.id, "CaseError", f"{len(self.watched)} subscriptions are the limit; end one")
+            case messages.Subscribe(subscribe=request):
+                if len(self.watched) >= self.requests.engine.limits.subscriptions and request.id not in self.watched:
+                    self._wrong(request.id, "CaseError", f"{len(self.watched)} subscriptions are the limit; end one")
                 else:
-                    self.watched[wanted.id] = _Watch(wanted, -1 if wanted.since is None else wanted.since)
+                    self.watched[request.id] = _Watch(request, -1 if request.since is None else request.since)
             case messages.Unsubscribe(unsubscribe=name):
                 self.watched.pop(name, None)
-            case messages.SubscribeBudgets(subscribe_budgets=wanted):
-                self.requests.session(wanted.session)
-                self.summed[wanted.session] = _Watch(wanted)
+            case messages.SubscribeBudgets(subscribe_budgets=request):
+                self.requests.session(request.session)
+                self.summed[request.session] = _Watch(request)
             case messages.UnsubscribeBudgets(unsubscribe_budgets=name):
                 self.summed.pop(name, None)
 
@@ -170,39 +170,39 @@ class Connection:
         """Return the time [s] until the next data are due."""
         now = time.monotonic()
         for each in self.watched.values():
-            if session := self.requests.engine.sessions.get(each.wanted.session):
+            if session := self.requests.engine.sessions.get(each.request.session):
                 session.used = now  # not idle
-        waits = [each.at + 1.0 / each.wanted.hz - now for each in self.watched.values() if self._is_new(each)]
-        waits += [each.at + each.wanted.every - now for each in self.summed.values() if self._has_changed(each)]
+        waits = [each.at + 1.0 / each.request.hz - now for each in self.watched.values() if self._is_new(each)]
+        waits += [each.at + each.request.every - now for each in self.summed.values() if self._has_changed(each)]
         if self._states:
             waits.append(self._stated + _STATES - now)
         return 0.0 if self._events else max(min(waits, default=2.0), 0.0)
 
     def _is_new(self, each: _Watch[messages.Subscription]) -> bool:
-        sessions, wanted = self.requests.engine.sessions, each.wanted
-        session, other = sessions.get(wanted.session), sessions.get(wanted.less or "")
-        if session is None or (wanted.less and other is None):
+        sessions, request = self.requests.engine.sessions, each.request
+        session, other = sessions.get(request.session), sessions.get(request.less or "")
+        if session is None or (request.less and other is None):
             return each.sent < 0  # the client gets an error
-        if self._has_failed(wanted):
+        if self._has_failed(request):
             return False  # events report the failure; fields return with a restored state
         behind = session.state.version + (0 if other is None else other.state.version) - each.sent
         if behind == 0:
             return False
-        return each.sent < 0 or behind < 0 or behind >= each.wanted.every or session.state.status != "running"
+        return each.sent < 0 or behind < 0 or behind >= each.request.every or session.state.status != "running"
 
-    def _has_failed(self, wanted: messages.Subscription) -> bool:
+    def _has_failed(self, request: messages.Subscription) -> bool:
         sessions = self.requests.engine.sessions
-        found = (sessions.get(each) for each in (wanted.session, wanted.less or ""))
+        found = (sessions.get(each) for each in (request.session, request.less or ""))
         return any(each is not None and each.state.error is not None for each in found)
 
     def _has_changed(self, each: _Watch[messages.Budgets]) -> bool:
-        session = self.requests.engine.sessions.get(each.wanted.session)
+        session = self.requests.engine.sessions.get(each.request.session)
         return session is None or session.state.version != each.sent
 
     async def _send_summary(self, name: str) -> None:
         """Send the summary of a session, where it is due."""
         each, now = self.summed[name], time.monotonic()
-        if not self._has_changed(each) or now < each.at + each.wanted.every:
+        if not self._has_changed(each) or now < each.at + each.request.every:
             return
         try:
             summary = await self.requests.summary(name)
@@ -215,16 +215,16 @@ class Connection:
     async def _send_frame(self, name: str) -> None:
         """Send the newest data of a subscription, where they are due."""
         each, now = self.watched[name], time.monotonic()
-        if not self._is_new(each) or now < each.at + 1.0 / each.wanted.hz:
+        if not self._is_new(each) or now < each.at + 1.0 / each.request.hz:
             return
         try:
-            copy = await self.requests.copy(each.wanted.session, each.wanted.variable, each.wanted.less)
-            session = self.requests.session(each.wanted.session)
+            copy = await self.requests.copy(each.request.session, each.request.variable, each.request.less)
+            session = self.requests.session(each.request.session)
             dropped = 0 if each.sent < 0 else max(copy.version - each.sent - 1, 0)
-            chosen = Selection(**{key: getattr(each.wanted, key) for key in _SELECTED})
+            chosen = Selection(**{key: getattr(each.request, key) for key in _SELECTED})
             data = session.frame(copy, chosen, name, dropped)
         except Exception as error:
-            if self._has_failed(each.wanted):  # in the meantime
+            if self._has_failed(each.request):  # in the meantime
                 return
             self.watched.pop(name, None)
             problem = as_airshed_error(error)

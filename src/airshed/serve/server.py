@@ -155,8 +155,8 @@ class Server:
 
         A browser is started with that path, because every user of a machine can read the arguments of all programs.
         """
-        beside = self.folder if self.folder and self.folder.is_dir() else None
-        folder = Path(tempfile.mkdtemp(prefix="airshed-", dir=beside))
+        parent = self.folder if self.folder and self.folder.is_dir() else None
+        folder = Path(tempfile.mkdtemp(prefix="airshed-", dir=parent))
         try:
             path = folder / "open.html"
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

@@ -211,13 +211,13 @@ def replay(session: HostedSession, ranks: Communicator) -> Replay:
 
     The session may advance in the meantime.
     """
-    wanted, log, step = session.simulation.snapshot(), list(session.log), session.step
+    expected, log, step = session.simulation.snapshot(), list(session.log), session.step
     with closing(HostedSession(Simulation(session.snapshot(START).case, ranks=ranks))) as again:
         for entry in log:
             yield from _advance(again, entry.step)
             again.apply(_COMMAND.validate_python(entry.command), entry.author)
         yield from _advance(again, step)
-        parts = ranks.gather_all(tuple(_differences(wanted, again.simulation.snapshot())))
+        parts = ranks.gather_all(tuple(_differences(expected, again.simulation.snapshot())))
     differs = sorted({name for part in parts for name in part})
     return types.ReplayResult(equal=not differs, step=step, differs=differs)
 

@@ -69,8 +69,8 @@ def first_wrong(errors: Sequence[ErrorDetails]) -> tuple[tuple[int | str, ...], 
     same = [each for each in errors if each["input"] is first["input"] and each["loc"][:-1] == place[:-1]]
     if len(same) == 1 or first["type"] == "missing":  # errors of missing keys share their input
         return place, first["msg"]
-    said = dict.fromkeys(each["msg"].partition(",")[0] for each in same)
-    return place[:-1], _SHOULD + ", or ".join(each.removeprefix(_SHOULD) for each in said)
+    messages = dict.fromkeys(each["msg"].partition(",")[0] for each in same)
+    return place[:-1], _SHOULD + ", or ".join(each.removeprefix(_SHOULD) for each in messages)
 
 
 Status = Literal["paused", "running", "ended", "failed"]

@@ -96,13 +96,13 @@ def _check_alike(first: Member, model: xr.Dataset, member: Member, run: xr.Datas
 def _attributes(
     plan: Plan, failures: Mapping[int, str], found: Mapping[Member, Path], run: xr.Dataset
 ) -> dict[str, Any]:
-    kept = {key: run.attrs[key] for key in ("Conventions", "source", "title") if key in run.attrs}
+    copied = {key: run.attrs[key] for key in ("Conventions", "source", "title") if key in run.attrs}
     missing = [
         f"{member.text}: {failures.get(member.number, 'not finished')}"
         for member in plan.members
         if member not in found
     ]
-    return kept | {
+    return copied | {
         "airshed_version": __version__,
         "airshed_sweep": json.dumps(plan.to_dict()),
         "missing_members": missing,

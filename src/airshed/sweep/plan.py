@@ -113,8 +113,8 @@ class Plan:
                     units = in_text[1] if in_text and documented.unit in ("", "1") else documented.unit or "1"
                 text = "" if documented is None else documented.text
                 attributes = {"long_name": text, "units": units, "setting": key}
-                kept = {name: value for name, value in attributes.items() if value}
-                coords[variable_name(key)] = (dimension.name, values, kept)
+                present = {name: value for name, value in attributes.items() if value}
+                coords[variable_name(key)] = (dimension.name, values, present)
             if dimension.name == MEMBER:
                 numbers = np.arange(len(dimension.points))
                 coords[MEMBER] = (MEMBER, numbers, {"standard_name": "realization", "units": "1"})

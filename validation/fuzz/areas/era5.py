@@ -139,9 +139,9 @@ def _coordinate(rng: random.Random, place: Path) -> tuple[str, str, str]:
     elif rng.random() < 0.1:
         how, data = "empty", data.isel({name: []})
     else:
-        kept = data[name].attrs
+        attributes = data[name].attrs
         data = data.assign_coords({name: (name, changes[how]())})
-        data[name].attrs.update(kept if data[name].dtype.kind != "M" else {})
+        data[name].attrs.update(attributes if data[name].dtype.kind != "M" else {})
     words = f"{name} {how}"
     try:
         _write_nc(data, place)
