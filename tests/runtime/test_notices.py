@@ -33,7 +33,7 @@ def test_countries_in_the_area_that_report_less_are_told_before_the_run(tmp_path
     with airshed.Simulation(case, meteorology=STEADY) as simulation:
         notices = [text for text in simulation.notices if text.startswith("emission: ")]
     assert notices[0] == "emission: no totals of 2022, so no emission: BE"
-    assert "BE has 16 totals of other years alone (CO of " in notices[1]
+    assert "BE has 16 totals only for other years (CO of " in notices[1]
 
 
 def test_notices_are_logged_once(caplog):

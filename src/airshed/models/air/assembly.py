@@ -36,7 +36,7 @@ from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, pha
 from airshed.models.air.species_map.parts import ISOPRENE
 from airshed.models.air.weather.case_weather import Given, weather_of
 from airshed.models.air.weather.fields import NONE_GIVEN, WeatherField, WeatherNeeds, by_name, of_use
-from airshed.models.air.weather.state import OneAtATime
+from airshed.models.air.weather.state import LockedMeteorology
 from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Subdomain
 from airshed.process.bound_process import BoundProcess, identifier, refuse_idle
@@ -116,7 +116,7 @@ class Parts:
     grid: Grid
     network: ReactionNetwork
     land: Array
-    meteorology: OneAtATime
+    meteorology: LockedMeteorology
     light: Light
     processes: Processes
     boundary: BoundaryProfiles

@@ -50,7 +50,7 @@ def test_a_part_of_the_grid_has_the_bits_of_the_whole() -> None:
     ("lon", "lat", "rates", "said"),
     [
         ((3.0, 3.0), (50.0, 51.0), {"NO": 1.0}, "no extent"),
-        ((3.0, 4.0), (89.0, 91.0), {"NO": 1.0}, "leaves the sphere"),
+        ((3.0, 4.0), (89.0, 91.0), {"NO": 1.0}, "invalid latitudes"),
         ((3.0, 4.0), (50.0, 51.0), {"NO": -1.0}, "area source of NO: its rate is -1"),
         ((3.0, 4.0), (50.0, 51.0), {"NO": np.nan}, "its rate is nan"),
         ((30.0, 31.0), (50.0, 51.0), {"NO": 1.0}, "outside the grid"),

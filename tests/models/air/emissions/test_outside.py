@@ -43,7 +43,7 @@ def test_what_a_file_does_not_cover_and_what_of_it_lies_outside_is_noted() -> No
     half = GriddedEmissions(field(np.arange(0.5, 5.0)), GRID, START)
     covered, outside = emission_notices([half])
     assert "covers 50 % of the area: 0.5 to 4.5 E, 45.5 to 54.5 N of 1 to 9 E, 46 to 54 N" in covered
-    assert "outside the area lie 36 % of CO" in outside  # a fifth of the columns, and a fifth of the rows of the rest
+    assert "outside the area are 36 % of CO" in outside  # a fifth of the columns, and a fifth of the rows of the rest
     assert emission_notes([half]) == half.notices()
     for lon in (np.arange(0.5, 10.0), np.arange(360.5, 370.0), np.arange(9.5, 0.0, -1.0), np.arange(-179.5, 180.0)):
         assert GriddedEmissions(field(lon), GRID, START).notices() == []
@@ -52,7 +52,7 @@ def test_what_a_file_does_not_cover_and_what_of_it_lies_outside_is_noted() -> No
 def test_a_file_that_emits_nothing_in_the_area_is_noted() -> None:
     data = field(np.arange(-20.5, 20.0))
     far = data.copy(data={"CO": np.where(data.lon.values < -5.0, data.CO.values, 0.0)})
-    assert "all of its emission lies outside" in GriddedEmissions(far, GRID, START).notices()[0]
+    assert "all of its emission is outside" in GriddedEmissions(far, GRID, START).notices()[0]
     nothing = data.copy(data={"CO": 0.0 * data.CO.values})
     assert "all of its values are 0" in GriddedEmissions(nothing, GRID, START).notices()[0]
 
@@ -60,7 +60,7 @@ def test_a_file_that_emits_nothing_in_the_area_is_noted() -> None:
 def test_the_outside_part_of_an_area_source_is_noted() -> None:
     source = AreaEmissions([AreaSource((-3.0, 5.0), (47.0, 50.0), {"CO": 1.0})], GRID)
     (note,) = emission_notices([source])
-    assert note == "emission: area source -3 to 5 E, 47 to 50 N: 50 % of it lies outside the area"
+    assert note == "emission: area source -3 to 5 E, 47 to 50 N: 50 % of it is outside the area"
     assert AreaEmissions([AreaSource((2.0, 5.0), (47.0, 50.0), {"CO": 1.0})], GRID).notices() == []
 
 

@@ -101,7 +101,7 @@ def spoil(**changes):
         (spoil(attributes={"units": ""}), "CO: units"),
         (spoil(attributes={"units": "kg s-1"}), "CO is a mass: it needs the attribute molar_mass in kg/mol"),
         (spoil(attributes={"units": "kg m-2 month-1"}), "divide by the seconds of each month"),
-        (lambda data: data.expand_dims(level=[20.0, 92.0]), "its levels are 20.0, 92.0; they must be the numbers"),
+        (lambda data: data.expand_dims(level=[20.0, 92.0]), "its levels are 20.0, 92.0; they must be the indices"),
         (lambda data: data.expand_dims(level=[1, 0]), "its levels are 1, 0; they must be"),
         (spoil(attributes={"units": "kg s-1", "molar_mass": 28.0}), "not 28"),
         (
@@ -111,7 +111,7 @@ def spoil(**changes):
         (spoil(attributes={"units": "kg s-1", "molar_mass": [0.028, 0.03]}), "molar_mass must be in kg/mol"),
         (lambda data: data.drop_vars("lat"), "needs a coordinate 'lat'"),
         (lambda data: data.isel(lon=[0]), "needs a coordinate 'lon'"),
-        (lambda data: data.rename(CO="C0"), "'C0' is no species of the mechanism; known are CO, NO"),
+        (lambda data: data.rename(CO="C0"), "'C0' is not a species of the mechanism; known are CO, NO"),
         (lambda data: data.expand_dims(member=2), "has the dimension member"),
         (lambda data: data.expand_dims(level=4), "has 4 levels, but the grid has only 3 layers"),
         (lambda data: data.expand_dims(time=[1, 2]), "its times must be dates"),
@@ -123,7 +123,7 @@ def spoil(**changes):
         ),
         (lambda data: data.expand_dims(time=2), "its dimension time has no values"),
         (lambda data: data.expand_dims(time=np.array(["2022-08-31", "NaT"], "M8[ns]")), "its times must be dates"),
-        (lambda data: data.assign(CO=data.CO.astype(str)), "CO holds text, no numbers"),
+        (lambda data: data.assign(CO=data.CO.astype(str)), "CO has values of type text"),
         (spoil(value=1e300), r"CO is 1e\+300 mol/s from a cell"),
         (spoil(attributes={"units": "kg s-1", "molar_mass": "heavy"}), "not 'heavy'"),
         (lambda data: data[["lat", "lon"]], "has no variable with the dimensions"),
@@ -186,7 +186,7 @@ def test_sources_add_up():
     [
         (lambda data: data.assign_coords(lat=data.lat.astype(str)), "its lat holds text, no numbers"),
         (lambda data: data.assign_coords(lon=data.lon * np.nan), "its lon holds nan"),
-        (lambda data: data.assign(CO=data.CO.astype(str)), "CO holds text, no numbers"),
+        (lambda data: data.assign(CO=data.CO.astype(str)), "CO has values of type text"),
     ],
 )
 def test_texts_for_numbers_are_refused(change, message):
@@ -200,5 +200,5 @@ def test_a_compound_of_the_inventory_that_the_mechanism_lacks_is_left_out_and_to
     assert source.species == ("CO",)
     assert source.notices() == ["the emission dataset: no species for SO2: left out"]
     assert GriddedEmissions(data, GRID, START, ["O3"], compounds=["SO2", "CO"]).species == ()
-    with pytest.raises(CaseError, match="'SO2' is no species of the mechanism"):
+    with pytest.raises(CaseError, match="'SO2' is not a species of the mechanism"):
         GriddedEmissions(data, GRID, START, ["CO"], compounds=["NO"])

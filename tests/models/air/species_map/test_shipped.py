@@ -83,9 +83,7 @@ def of_musica(name: str) -> Path:
     return musica_file(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "mass"), [("ts1", "99.7 % kept"), ("carbon_bond", "unknown (that of ETHA is not told)")]
-)
+@pytest.mark.parametrize(("name", "mass"), [("ts1", "99.7 % conserved"), ("carbon_bond", "unknown (no data for ETHA)")])
 def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> None:
     path = of_musica(name)
     network = read_openatmos(path)
@@ -111,7 +109,7 @@ def test_a_mechanism_of_musica_is_mapped_completely(name: str, mass: str) -> Non
     assert not {"OH", "HO2", "CO", "CH4", "NO"} & set(deposited)
     split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
     notes = kept_notes(split, fitted.emissions, network)
-    assert f"NMVOC in species of {network.name}: its mass {mass}, its carbon 100.0 % kept" in notes
+    assert f"NMVOC in species of {network.name}: its mass {mass}, its carbon 100.0 % conserved" in notes
 
 
 def test_names_of_cases_are_of_emep_and_each_has_an_answer() -> None:

@@ -194,13 +194,13 @@ def test_carbon_and_nitrogen_that_arrive(tmp_path: Path) -> None:
     found = _map(template(network), tmp_path)
     split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
     notes = kept_notes(split, found.emissions, network)
-    assert any("NOx" in note and "its nitrogen 100.0 % kept" in note for note in notes)
-    assert any("NMVOC" in note and "its carbon 100.0 % kept" in note for note in notes)
+    assert any("NOx" in note and "its nitrogen 100.0 % conserved" in note for note in notes)
+    assert any("NMVOC" in note and "its carbon 100.0 % conserved" in note for note in notes)
     assert isoprene_notes(found.emissions, network, ["isoprene"]) == [
-        "isoprene of vegetation as ISO: its carbon 100.0 % kept"
+        "isoprene of vegetation as ISO: its carbon 100.0 % conserved"
     ]
     lost = replace(found.emissions, becomes={**found.emissions.becomes, "NO": {}})
-    assert any("its nitrogen 5.0 % kept" in note for note in kept_notes(split, lost, network)), "19 of 20 are lost"
+    assert any("its nitrogen 5.0 % conserved" in note for note in kept_notes(split, lost, network)), "19 of 20 are lost"
 
 
 def test_the_tables_of_families_hold_together() -> None:
@@ -295,8 +295,8 @@ def test_no_column_counts_twice_and_emitted_carbon_is_kept(name: str, tmp_path: 
     split = read_split(resource("cases/west-europe/emissions") / "species_split.csv")
     organic = {"NMVOC": split["NMVOC"]}
     assert {each.name for each in organic["NMVOC"]} <= set(found.emissions.becomes)
-    assert "its carbon 100.0 % kept" in kept_notes(organic, found.emissions, network)[0]
-    assert isoprene_notes(found.emissions, network, ["isoprene"])[0].endswith("its carbon 100.0 % kept")
+    assert "its carbon 100.0 % conserved" in kept_notes(organic, found.emissions, network)[0]
+    assert isoprene_notes(found.emissions, network, ["isoprene"])[0].endswith("its carbon 100.0 % conserved")
 
 
 def _alone(names: str) -> str:

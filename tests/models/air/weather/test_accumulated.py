@@ -53,7 +53,7 @@ def test_growing_rain_is_that_of_its_hours(sums: Callable[[np.ndarray], np.ndarr
         np.testing.assert_allclose(
             found.at(3600.0 * hour).precipitation, expected.at(3600.0 * hour).precipitation, rtol=1e-9, atol=1e-12
         )
-    assert "growing sums, since" in found.provenance["precipitation"]
+    assert "growing sums since" in found.provenance["precipitation"]
     assert "sums of one hour" in expected.provenance["precipitation"]
 
 
@@ -121,7 +121,7 @@ def test_one_instant_of_growing_sums_is_refused() -> None:
     data = made_up("model", tp=(FLAT, field(np.full(25, 1e-4)))).isel(time=[0])
     data["tp"].attrs["steps"] = "of a forecast"
     assert growing_sums(data, 0) == {}
-    with pytest.raises(DataError, match="give two instants at least"):
+    with pytest.raises(DataError, match="give at least two instants"):
         hourly_amounts(lambda places: np.ones((1, 2, 2)), 0, data["time"].values, frozenset())
 
 

@@ -10,7 +10,7 @@ from airshed.grid.window import Window
 from airshed.models.air.case import Case
 from airshed.models.air.light import Light
 from airshed.models.air.weather.case_weather import DailyMixing, mixing_profile, uniform_meteorology
-from airshed.models.air.weather.state import WindowOf, always
+from airshed.models.air.weather.state import MeteorologyWindow, always
 
 GRID = Grid.regular(lon=(0, 12), lat=(40, 50), spacing=1.0, layers=[50.0, 150.0, 400.0, 800.0, 1500.0, 3000.0])
 NOON, MIDNIGHT = 12 * 3600.0, 0.0
@@ -65,7 +65,7 @@ def test_a_part_of_the_grid_has_the_bits_of_the_whole() -> None:
     window = Window(2, 7, 3, 11)
     whole, part = steady(GRID), GRID.part(window)
     own = DailyMixing(
-        WindowOf(whole._base, window, GRID), part, light_over(part), depth=DEPTH, largest=LARGEST, last=86400.0
+        MeteorologyWindow(whole._base, window, GRID), part, light_over(part), depth=DEPTH, largest=LARGEST, last=86400.0
     )
     for seconds in (MIDNIGHT, 6.3 * 3600.0, NOON):
         expected, found = whole.at(seconds).part(window), own.at(seconds)
@@ -74,4 +74,4 @@ def test_a_part_of_the_grid_has_the_bits_of_the_whole() -> None:
 
 
 def test_provenance_says_that_the_mixing_follows_the_sun() -> None:
-    assert "follows the sun" in steady(GRID).provenance["diffusivity"]
+    assert "by solar zenith angle" in steady(GRID).provenance["diffusivity"]

@@ -163,7 +163,7 @@ def test_a_unit_that_the_data_names_is_converted(name: str, field: str, value: f
     ("dataset", "words"),
     [
         (winds().drop_vars("northward_wind"), "no northward_wind"),
-        (winds(eastward_wind=(("lat", "lon"), np.full((6, 8), np.nan))), "eastward_wind holds NaN"),
+        (winds(eastward_wind=(("lat", "lon"), np.full((6, 8), np.nan))), "eastward_wind has NaN"),
         (winds(air_temperature=((), 15.0)), "air_temperature is 15 to 15, outside 150 to 500 K"),
         (winds(air_pressure=((), 1000.0, {"units": "m"})), "air_pressure is in 'm'; give it in Pa"),
         (winds(air_pressure=((), 1000.0, {"units": "torr"})), "air_pressure is in 'torr'; give it in Pa"),
@@ -181,12 +181,12 @@ def test_a_unit_that_the_data_names_is_converted(name: str, field: str, value: f
             "8 values along lon_face",
         ),
         (xr.Dataset({"eastward_wind": ("lon", np.ones(3)), "northward_wind": ((), 0.0)}), "no coordinate"),
-        (winds(air_temperature=("lon_face", np.full(9, 280.0))), "cannot lie on lon_face"),
+        (winds(air_temperature=("lon_face", np.full(9, 280.0))), "cannot be on lon_face"),
         (winds(surface_temperature=("level", np.full(4, 280.0))), "surface_temperature has levels"),
-        (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=[3600.0, 0.0]), "do not rise"),
+        (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=[3600.0, 0.0]), "do not increase"),
         (winds(eastward_wind=("time", np.ones(2))), "time has no values"),
         (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=["a", "b"]), "give UTC dates"),
-        (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=[60.0, 120.0]), "from the start on"),
+        (winds(eastward_wind=("time", np.ones(2))).assign_coords(time=[60.0, 120.0]), "give data from the start"),
     ],
 )
 def test_a_dataset_that_does_not_fit_is_refused_with_advice(dataset: xr.Dataset, words: str) -> None:
@@ -214,16 +214,19 @@ TWO = ("level", np.array([290.0, 280.0]))
     ("coords", "words"),
     [
         ({"level": ("level", [1000.0, 100.0], {"units": "hPa"})}, "its level is in 'hPa'; give it in m"),
-        ({"level": ("level", [1e5, 1e4], {"standard_name": "air_pressure"})}, "its level is no height above ground"),
-        ({"level": ("level", [0.0, 9e3], {"positive": "down", "units": "m"})}, "its level is no height above ground"),
+        ({"level": ("level", [1e5, 1e4], {"standard_name": "air_pressure"})}, "its level is not a height above ground"),
+        (
+            {"level": ("level", [0.0, 9e3], {"positive": "down", "units": "m"})},
+            "its level is not a height above ground",
+        ),
         ({"level": [100.0, 100.0]}, "its level has the value 100 more than once"),
-        ({"level": [100.0, np.nan]}, "coordinate level .* holds NaN"),
+        ({"level": [100.0, np.nan]}, "coordinate level .* has NaN"),
         ({"level": ["a", "b"]}, "coordinate level .* holds text, no numbers"),
-        ({"level": [4000.0, 9000.0]}, "begins at 4000 m above ground, and nothing tells of the air below"),
+        ({"level": [4000.0, 9000.0]}, "begins at 4000 m above ground, without data for the air below"),
         ({"lat": ("lat", GRID.y, {"units": "K"})}, "its lat is in 'K'; give it in deg"),
         ({"lat": [*GRID.y[:-1], 99.0]}, "its lat holds 99, outside -90 to 90"),
         ({"lon": [*GRID.x[:-1], GRID.x[0]]}, "its lon has the value 0.25 more than once"),
-        ({"lon": [*GRID.x[:-1], np.inf]}, "coordinate lon .* holds NaN or infinite"),
+        ({"lon": [*GRID.x[:-1], np.inf]}, "coordinate lon .* has NaN or infinite"),
     ],
 )
 def test_coordinates_that_are_no_places_are_refused(coords: dict[str, object], words: str) -> None:
@@ -240,7 +243,7 @@ def test_coordinates_of_no_length_or_of_two_dimensions_are_refused() -> None:
     with pytest.raises(DataError, match="has no values along time"):
         state(winds(eastward_wind=("time", np.ones(0))).assign_coords(time=np.ones(0)))
     sloping = winds(eastward_wind=(("level", "lon"), np.ones((2, 8))))
-    with pytest.raises(DataError, match="eastward_wind: its level changes along lon; give it along level alone"):
+    with pytest.raises(DataError, match="eastward_wind: its level varies along lon; it may vary only along level"):
         state(sloping.assign_coords(level=(("level", "lon"), np.ones((2, 8)))))
 
 
@@ -316,14 +319,14 @@ def test_the_state_of_an_instant_does_not_depend_on_where_one_began() -> None:
             winds(eastward_wind=("lat", GRID.y)).assign_coords(lat=GRID.y.astype("datetime64[s]")),
             "coordinate lat .* holds dates",
         ),
-        (winds(eastward_wind=("lat", GRID.y)).assign_coords(lat=GRID.y * np.nan), "coordinate lat .* holds NaN"),
+        (winds(eastward_wind=("lat", GRID.y)).assign_coords(lat=GRID.y * np.nan), "coordinate lat .* has NaN"),
         (
             winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(
                 time=[START.astype("datetime64[ns]"), np.datetime64("NaT")]
             ),
-            "times hold NaT",
+            "times have NaT",
         ),
-        (winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(time=[0.0, np.inf]), "times hold NaT"),
+        (winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(time=[0.0, np.inf]), "times have NaT"),
         (winds(eastward_wind=("time", [1.0, 2.0])).assign_coords(time=["0", "3600"]), "times are <U4; give UTC dates"),
         (winds(eastward_wind=((), "10")), "eastward_wind holds text"),
     ],
@@ -337,7 +340,7 @@ def test_texts_and_moments_that_are_none_are_refused(dataset: xr.Dataset, words:
 def test_a_value_that_cannot_be_is_told_with_its_place() -> None:
     coords = {"time": [START, NOON], "lat": GRID.y, "lon": GRID.x}
     for bad, words in (
-        (np.nan, "holds NaN or infinite values, first at"),
+        (np.nan, "has NaN or infinite values, first at"),
         (-3e-5, "is -3e-05 to 3e-05, outside 0 to 1"),
     ):
         rain = np.full((2, 6, 8), 3e-5)

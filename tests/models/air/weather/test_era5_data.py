@@ -14,7 +14,7 @@ from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import open_era5, read_era5
 from airshed.models.air.weather.era5 import Era5Meteorology
-from airshed.models.air.weather.era5_data import Era5Data, Reading, _SomeAtOnce, open_part
+from airshed.models.air.weather.era5_data import Era5Data, ReadingPlan, _BatchReader, open_part
 from airshed.models.air.weather.fields import by_name, of_use
 from airshed.models.air.weather.state import always
 from airshed.parallel.communicator import SingleRank
@@ -74,7 +74,7 @@ def test_each_rank_gets_the_bits_of_the_whole(files: list[Path], strategy: Any) 
     parcels: list[list[bytes]] = []
     for rank, window in enumerate(WINDOWS):
         ranks = OneOfSeveral(rank, parcels)
-        data = open_part(files, GRID, START, LENGTH, Reading(WINDOWS, ranks, strategy), [CLOUD])
+        data = open_part(files, GRID, START, LENGTH, ReadingPlan(WINDOWS, ranks, strategy), [CLOUD])
         part = Era5Meteorology(data, GRID, START, length=LENGTH, window=window)
         assert (part.times, part.provenance) == (whole.times, whole.provenance)
         for seconds in (0.0, 5000.0):
@@ -116,8 +116,8 @@ def test_damage_beyond_what_is_read_does_no_harm(files: list[Path], tmp_path: Pa
     damaged.to_netcdf(tmp_path / "u.nc")
     mended = [tmp_path / "u.nc" if path.name == "u.nc" else path for path in files]
     west, east = (OneOfSeveral(rank, []) for rank in (0, 1))
-    open_part(mended, GRID, START, LENGTH, Reading(WINDOWS, west, "parallel")).instants.take([0])
-    damage = open_part(mended, GRID, START, LENGTH, Reading(WINDOWS, east, "parallel"))
+    open_part(mended, GRID, START, LENGTH, ReadingPlan(WINDOWS, west, "parallel")).instants.take([0])
+    damage = open_part(mended, GRID, START, LENGTH, ReadingPlan(WINDOWS, east, "parallel"))
     with pytest.raises(DataError, match=r"variable u is missing \(NaN\) at .* longitude 6"):
         damage.instants.take([0])
 
@@ -139,17 +139,17 @@ class Batches:
 
 def test_instants_are_read_some_at_once_and_returned_once() -> None:
     read = Batches()
-    one_by_one = _SomeAtOnce(read, 6)
+    one_by_one = _BatchReader(read, 6)
     assert [one_by_one(index)["u"][0] for index in (0, 1, 2, 3, 4, 5, 2)] == [0, 1, 2, 3, 4, 5, 2]
     assert read.asked == [[0, 1], [2, 3], [4, 5], [2, 3]]
     last = Batches()
-    assert _SomeAtOnce(last, 6)(5)["u"][0] == 5
+    assert _BatchReader(last, 6)(5)["u"][0] == 5
     assert last.asked == [[5]]
 
 
 def test_backwards_they_are_read_with_those_before_them() -> None:
     read = Batches()
-    one_by_one = _SomeAtOnce(read, 6)
+    one_by_one = _BatchReader(read, 6)
     assert [one_by_one(index)["u"][0] for index in (5, 4, 3, 2, 1, 0)] == [5, 4, 3, 2, 1, 0]
     assert read.asked == [[5], [3, 4], [1, 2], [0]]
 
@@ -159,13 +159,13 @@ def test_backwards_they_are_read_with_those_before_them() -> None:
 )
 def test_the_smaller_instants_are_the_more_are_read_at_once(size: int, asked: list[list[int]]) -> None:
     batches = Batches(size=size)
-    read = _SomeAtOnce(batches, 9)
+    read = _BatchReader(batches, 9)
     assert [read(index)["u"][0] for index in range(9)] == [*range(9)]
     assert batches.asked == asked
 
 
 def test_a_later_instant_that_is_damaged_is_told_when_it_is_needed() -> None:
-    read = _SomeAtOnce(Batches(3), 8)
+    read = _BatchReader(Batches(3), 8)
     assert [read(index)["u"][0] for index in (0, 1, 2)] == [0, 1, 2]
     with pytest.raises(DataError, match="instant 3"):
         read(3)

@@ -56,7 +56,7 @@ SMALL = Grid.regular((0, 3), (45, 47), 0.5, [20.0, 100.0, 500.0, 2000.0, 6000.0]
 @pytest.mark.parametrize("kind", ["model", "pressure"])
 def test_levels_that_tell_nothing_of_the_air_near_the_ground_are_refused(kind: str) -> None:
     data = made_up(kind)
-    with pytest.raises(DataError, match=r"u\.nc has one level, which tells no profile"):
+    with pytest.raises(DataError, match=r"u\.nc has one level, not a profile"):
         Era5Meteorology(data.isel(level=[-1]), SMALL, START)
     with pytest.raises(DataError, match=r"the lowest level of u\.nc lies at \d+ hPa over the sea"):
         Era5Meteorology(data.isel(level=slice(-2, None)), SMALL, START)
@@ -181,8 +181,8 @@ def test_a_circle_that_does_not_repeat_its_seam_is_closed(area: tuple[float, flo
 @pytest.mark.parametrize(
     ("data", "grid", "words"),
     [
-        (made_up("model"), Grid.regular((0, 6), (45, 47), 0.5), "covers longitude -1 to 4, the case asks for 0 to 6"),
-        (made_up("model"), Grid.regular((0, 3), (40, 47), 0.5), "covers latitude 44 to 48, the case asks for 40 to 47"),
+        (made_up("model"), Grid.regular((0, 6), (45, 47), 0.5), "covers longitude -1 to 4, the case needs 0 to 6"),
+        (made_up("model"), Grid.regular((0, 3), (40, 47), 0.5), "covers latitude 44 to 48, the case needs 40 to 47"),
         (made_up("model").drop_vars("sp"), SMALL, "sp or lnsp"),
         (made_up("pressure").drop_vars("sp"), SMALL, "add sp"),
         (made_up("pressure"), Grid.regular((0, 3), (45, 47), 0.5, [30e3]), "higher levels or fewer layers"),

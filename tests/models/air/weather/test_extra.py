@@ -131,7 +131,7 @@ def test_states_with_spoilt_fields_are_refused() -> None:
     here = state(weather(**{CLOUD: ((), 1e-4)}), CLOUD_WATER)
     here.check(GRID, "here")
     here.cloud_water[0, 0, 0] = np.inf
-    with pytest.raises(DataError, match="cloud_water holds values that are not finite"):
+    with pytest.raises(DataError, match="cloud_water has values that are not finite"):
         here.check(GRID, "here")
 
 

@@ -17,7 +17,7 @@ from airshed.grid.window import Window
 from airshed.io.era5 import read_era5
 from airshed.models.air.case.sections import MeteorologySection
 from airshed.models.air.landcover import land_fraction
-from airshed.models.air.weather import CallableMeteorology, Calls, DatasetMeteorology, MetState, WindowOf
+from airshed.models.air.weather import CallableMeteorology, Calls, DatasetMeteorology, MeteorologyWindow, MetState
 from airshed.models.air.weather.case_weather import uniform_meteorology
 from airshed.models.air.weather.era5 import Era5Meteorology
 from airshed.models.air.weather.fields import by_name, of_use
@@ -80,7 +80,7 @@ class Given:
 
 @pytest.mark.parametrize("window", windows(ROWS, COLUMNS), ids=str)
 def test_a_window_of_what_a_user_gives(window: Window) -> None:
-    part = WindowOf(Given(), window, GRID)
+    part = MeteorologyWindow(Given(), window, GRID)
     assert (part.times, part.provenance) == (Given.times, Given.provenance)
     for seconds in (0.0, 3600.0):
         is_the_part(part.at(seconds), made_up(seconds), window)
@@ -89,12 +89,12 @@ def test_a_window_of_what_a_user_gives(window: Window) -> None:
 def test_a_state_that_does_not_fit_the_whole_grid_is_refused() -> None:
     other = Grid.regular((0, 4), (48, 51), 0.25, [20.0, 100.0, 500.0, 2000.0])
     with pytest.raises(DataError, match="temperature has shape"):
-        WindowOf(Given(), Window(0, 2, 0, 2), other).at(0.0)
+        MeteorologyWindow(Given(), Window(0, 2, 0, 2), other).at(0.0)
 
 
 def test_a_neighbouring_window_is_not_the_part() -> None:
     with pytest.raises(AssertionError):
-        is_the_part(WindowOf(Given(), Window(0, 2, 0, 2), GRID).at(0.0), made_up(0.0), Window(0, 2, 1, 3))
+        is_the_part(MeteorologyWindow(Given(), Window(0, 2, 0, 2), GRID).at(0.0), made_up(0.0), Window(0, 2, 1, 3))
 
 
 EUROPE = Grid.regular((0, 10), (45, 55), 0.25)

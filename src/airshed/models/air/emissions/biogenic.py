@@ -1,4 +1,4 @@
-"""Isoprene from vegetation, by temperature and light."""
+"""Isoprene emission by vegetation, dependent on temperature and light."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 STANDARD_EMISSION = 1.0e-6 / 3600.0
-"""Isoprene from a square metre of western European land at 303 K and 1000 umol photons m-2 s-1 [kg m-2 s-1].
+"""Isoprene emission of western European land at 303 K and 1000 umol photons m-2 s-1 [kg m-2 s-1].
 
-1.0 mg m-2 h-1 with the shade of leaves: 6 % of the land under oaks (320 g m-2 of leaves that emit 60 ug g-1 h-1), 15 %
-under conifers (1000 g m-2, 1 ug g-1 h-1) and next to nothing from grass and crops make 1.3 mg m-2 h-1 for leaves in the
-sun. Factors of species: Simpson et al. 1999, J. Geophys. Res. 104, 8113-8152; uncertain to a factor of 2 to 3.
+1.0 mg m-2 h-1 with the shading of leaves; sunlit leaves emit 1.3 mg m-2 h-1. Oaks cover 6 % of the land (320 g m-2 of
+leaves, 60 ug g-1 h-1), conifers 15 % (1000 g m-2, 1 ug g-1 h-1); grass and crops emit almost nothing.
+Emission factors of plants: Simpson et al. 1999, J. Geophys. Res. 104, 8113-8152; uncertain to a factor of 2 to 3.
 """
 
 _MOLAR_MASS = 68.117e-3
@@ -33,7 +33,7 @@ _LIGHT_SCALE = 1.066
 
 
 class BiogenicEmissions:
-    """Isoprene of the vegetation as an emission source into the lowest layer: of each hour that of its middle."""
+    """Isoprene emission by vegetation into the lowest layer, constant in each hour at its value in the middle."""
 
     kind, levels, changes = "vegetation", 1, ()
 
@@ -43,8 +43,8 @@ class BiogenicEmissions:
     ) -> None:  # fmt: skip
         """Prepare the emission.
 
-        becomes  {species: moles of it from a mole of isoprene};  land  fraction of cells [1], (lat, lon)
-        total    sums up (..., lat, lon) over the whole area, of which the grid may be a part
+        becomes  {species: moles per mole of isoprene};  land  land fraction of cells [1], (lat, lon)
+        total    function that sums (..., lat, lon) over the whole area, of which the grid may be a part
         """
         self.species, self._factors = tuple(becomes), np.array([*becomes.values()])
         self._area, self._land = np.broadcast_to(grid.cell_area, grid.shape[1:]), land
@@ -53,7 +53,7 @@ class BiogenicEmissions:
         self._totals: dict[float, Array] = {}
 
     def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell] of the hour that holds the time, (species, 1, lat, lon)."""
+        """Return the emission [mol/s per cell] in the hour of a time, (species, 1, lat, lon)."""
         middle = middle_of_hour(seconds, self._start)
         rate = isoprene_emission(self._meteorology.at(middle), self._cos_zenith(middle), self._land, self._area)
         if middle not in self._totals:
@@ -61,9 +61,9 @@ class BiogenicEmissions:
         return np.asarray(self._factors[:, None, None, None] * rate)
 
     def totals(self, seconds: float) -> Array:
-        """Emission of the area [mol/s] in the hour that holds a time, (species,); stored, since the weather is costly.
+        """Return the emission of the area [mol/s] in the hour of a time, (species,); cached, since weather is costly.
 
-        All ranks call this together.
+        Collective.
         """
         middle = middle_of_hour(seconds, self._start)
         if middle not in self._totals:
@@ -73,7 +73,7 @@ class BiogenicEmissions:
         return self._totals[middle]
 
     def save(self) -> dict[str, Array]:
-        """Return the totals of the hours so far: a resumed run needs no weather of the past for them."""
+        """Return the totals of past hours, for which a resumed run then needs no weather."""
         known = dict(sorted(self._totals.items()))
         return {"middles": np.array(list(known)), "totals": np.array(list(known.values()))}
 
@@ -113,7 +113,7 @@ def temperature_factor(temperature: Array) -> Array:
 
     C_T = exp[95000 (T - 303)/(R 303 T)] / (1 + exp[230000 (T - 314)/(R 303 T)])
 
-    reads    temperature [K], of leaves; that of the air near the ground stands for it
+    reads    temperature [K] of leaves, approximated by that of the air near the ground
     source   Guenther et al. 1993, J. Geophys. Res. 98, 12609-12617
     """
     scale = GAS_CONSTANT * _STANDARD_TEMPERATURE * np.asarray(temperature)

@@ -1,4 +1,4 @@
-"""Builds the inventory: national totals x proxies x profiles, over whole countries, then onto the grid of the case."""
+"""Construction of the inventory: national totals x proxies x profiles, by country, then on the grid of the case."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,9 +29,9 @@ from airshed.models.air.emissions.totals import InventorySettings, read_totals
 from airshed.models.air.species_map.parts import EmissionMap
 
 Footprint = tuple[FineWindow, Array, Array]
-"""A country on the fine grid: its window, and its own and any country's part of each cell [1], (nlat, nlon)."""
+"""Country on the fine grid: its window, and the fractions of the country and of all land in each cell, (nlat, nlon)."""
 
-_MOST_METHANE: Final = 1.0  # [mol m-2 s-1]: a thousand times what the strongest landfills and mines emit from a cell
+_MOST_METHANE: Final = 1.0  # [mol m-2 s-1]: a thousand times the strongest landfills and mines in a cell
 _KG_PER_GG: Final = 1e6
 
 
@@ -41,11 +41,11 @@ def build_inventory(
 ) -> Inventory:  # fmt: skip
     """Distribute the national totals of every country that the grid touches, and split them to the species.
 
-    ``emissions`` says what species the inventory's compounds become; without it each is the species of its name.
+    ``emissions`` maps the compounds of the inventory to species, by default to the species of the same name.
 
-    Each total is spread over the whole country on a fine grid, so that the country's sum is kept, then aggregated
-    conservatively onto ``grid`` and cut at its edge. ``start`` is the UTC time from which ``rate`` counts its seconds.
-    ``apart`` keeps countries of one local time apart, so that each can be selected.
+    Each total is distributed over the whole country on a fine grid, which conserves the sum, then aggregated
+    conservatively onto ``grid`` and cut at its edge. ``start`` is the UTC time of second 0 of ``rate``.
+    ``apart`` stores countries with the same local time separately, so that each can be selected.
 
     Raises DataError for a missing or faulty file, naming it and its line; CaseError for settings that do not fit the
     data or the mechanism, and for a grid that touches no country of the map.
@@ -54,7 +54,7 @@ def build_inventory(
     whole = make()
 
     def each() -> Iterator[tuple[str, Inventory]]:
-        again = make()  # a run does not need the countries one by one
+        again = make()  # repeated, since a run does not need separate countries
         for iso2, annual in again.annual.items():
             yield iso2, again.inventory({iso2: annual}, start)
 
@@ -62,7 +62,7 @@ def build_inventory(
 
 
 class _Distribution:
-    """National totals on a grid, country by country, and the account of them.
+    """National totals on a grid by country, and their sums.
 
     annual  mean over the year [kg/s] by country, (sectors, pollutants, lat, lon)
     """
@@ -88,12 +88,14 @@ class _Distribution:
         silent = [iso2 for iso2 in present if iso2 not in self._totals.countries()]
         reporting = [iso2 for iso2 in present if iso2 not in silent]
         if not reporting:
-            raise CaseError(f"no country of the inventory {folder} has land inside the grid; leave the inventory out")
+            raise CaseError(
+                f"no country of the inventory {folder} has land inside the grid; remove emissions.inventory"
+            )
         self.notices = [f"no totals of {settings.year}, so no emission: {', '.join(silent)}"] if silent else []
         self.notices += [f"national_totals.csv: {gap}" for iso2 in present for gap in self._totals.gaps(iso2)]
         self.notes = [
             f"left out: {', '.join(settings.leave_out) or 'nothing'}",
-            "international shipping is in no national total, so the sea lanes emit nothing",
+            "international shipping is not in the national totals: there is no emission from sea lanes",
         ]
 
         # proxies of each of them
@@ -112,13 +114,13 @@ class _Distribution:
             self.annual[iso2] = self._distribute(iso2, fields)
 
     def _distribute(self, iso2: str, fields: CountryFields) -> Array:
-        """Return the emission of a country [kg/s] (sectors, pollutants, lat, lon), and add to the account."""
+        """Return the emission of a country [kg/s] (sectors, pollutants, lat, lon), and add it to the sums."""
         totals, regrid = self._totals, fields.window.regridder(self.grid)
         proxies = tuple(dict.fromkeys(name for shares in self.mixture.values() for name in shares))
         annual = np.zeros((len(self.mixture), len(self.parts), *self.grid.shape[1:]))
         placed: dict[str, tuple[float, Array]] = {}
         for column, pollutant in enumerate(self.parts):
-            # each proxy on the fine grid and on that of the case; only power plants differ by pollutant
+            # each proxy on the fine grid and on the grid of the case; only power plants differ by pollutant
             factors = {fuel: by_pollutant[pollutant] for fuel, by_pollutant in self._fuels.items()}
             for name in proxies if column == 0 else {PLANTS} & set(proxies):
                 weights, used = normalised(fields, name, factors)
@@ -157,7 +159,7 @@ class _Distribution:
 
 
 def _footprints(countries: Mapping[str, Country], grid: Grid) -> dict[str, Footprint]:
-    """Return the countries that have land inside the grid, on windows that hold all of their land."""
+    """Return the countries with land inside the grid, on windows that contain all of their land."""
     found = {}
     for iso2, country in countries.items():
         if any(grid.meets(*box_around(polygon)) for polygon in country.polygons):
@@ -183,7 +185,7 @@ def read_methane(path: Path) -> MethaneGrid:
         places = axes[axis] = to_degrees(axis, flux[axis].values, flux[axis].attrs, f"{path}: methane_flux")
         steps = np.diff(places)
         if np.any(np.abs(steps - steps[0]) > 0.01 * np.abs(steps[0])):
-            raise DataError(f"{path}: the points of {axis} do not lie equally far apart; get a fresh copy of the file")
+            raise DataError(f"{path}: the points of {axis} are not equidistant; get a fresh copy of the file")
     change = conversion(flux.attrs, "mol m-2 s-1", f"{path}: methane_flux")
     grid = MethaneGrid(
         axes["lon"], axes["lat"], change.factor * numbers(flux.values, f"{path}: its methane_flux") + change.offset
@@ -193,7 +195,7 @@ def read_methane(path: Path) -> MethaneGrid:
         row, column = np.argwhere(wrong)[0]
         place = f"lat {grid.lat[row]:g}, lon {grid.lon[column]:g}"
         raise DataError(
-            f"{path}: methane_flux is {grid.flux[row, column]:g} at {place}; it must lie within 0 and "
+            f"{path}: methane_flux is {grid.flux[row, column]:g} at {place}; it must be between 0 and "
             f"{_MOST_METHANE:g} mol m-2 s-1"
         )
     return grid
@@ -202,7 +204,7 @@ def read_methane(path: Path) -> MethaneGrid:
 def _local_times(
     emitting: Iterable[str], countries: Mapping[str, Country], start: np.datetime64, *, apart: bool
 ) -> list[tuple[ZoneInfo, list[str]]]:
-    """The countries by the local time that they keep: the same offsets in January and July are one, if not apart."""
+    """Group countries by local time, with equal offsets in January and July, unless they are stored separately."""
     if apart:
         return [(countries[iso2].zone, [iso2]) for iso2 in emitting]
     year = int(str(start.astype("datetime64[Y]")))

@@ -1,4 +1,4 @@
-"""Countries with their outlines and time zones, and their cities and combustion plants, each counted once."""
+"""Countries with their outlines and time zones, and their cities and combustion plants without duplicates."""
 
 import re
 import unicodedata
@@ -23,7 +23,7 @@ _CODE: Final = re.compile("[A-Z]{2}")
 
 @dataclass(frozen=True)
 class Country:
-    """A country: ISO 3166 code of two letters, local time, and its polygons."""
+    """Country: ISO 3166 code of two letters, local time, and polygons."""
 
     iso2: str
     zone: ZoneInfo
@@ -31,7 +31,7 @@ class Country:
 
 
 def read_countries(table: Path, outlines: Path) -> dict[str, Country]:
-    """Countries by code; the table may give one several polygons of the map, a line for each. Raises DataError."""
+    """Return the countries by code; the table has a line for each polygon of a country. Raises DataError."""
     polygons = decode(outlines, "countries")
     countries: dict[str, Country] = {}
     taken: dict[str, str] = {}
@@ -42,10 +42,10 @@ def read_countries(table: Path, outlines: Path) -> dict[str, Country]:
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise row.error(f"time zone {time!r} is unknown; give an IANA name such as Europe/Paris") from error
         if not _CODE.fullmatch(iso2):
-            raise row.error(f"iso2 {iso2[:40]!r} is no code of two capital letters, such as DE")
+            raise row.error(f"iso2 {iso2[:40]!r} is not a code of two capital letters, such as DE")
         country = countries.setdefault(iso2, Country(iso2, zone))
         if country.zone != zone:
-            raise row.error(f"{iso2} has the time zone {country.zone} on a line before; a country keeps one time")
+            raise row.error(f"{iso2} has the time zone {country.zone} on an earlier line; a country has one time zone")
         unique(taken, name, iso2, row)
         if name not in polygons:
             raise row.error(f"{outlines.name} has no polygon {name[:40]!r}; {suggestion(name, polygons)}")
@@ -53,26 +53,26 @@ def read_countries(table: Path, outlines: Path) -> dict[str, Country]:
             raise row.error(f"the polygon {name!r} of {outlines.name} has no points; get a fresh copy of the file")
         country.polygons.extend(polygons[name])
     if not countries:
-        raise DataError(f"{table} names no country; get a fresh copy of the file")
+        raise DataError(f"{table} has no countries; get a fresh copy of the file")
     return countries
 
 
 CORE_DENSITY: Final = 10_000.0
-"""Inhabitants per km2 of the inner part of a large city, within which a smaller place counts as a part of it."""
+"""Inhabitants per km2 in the core of a large city; smaller places within the core are its districts."""
 
 DISTRICT_SHARE: Final = 0.2
-"""A place with at most this share of a neighbouring city's population can be one of its districts."""
+"""Maximum population of a district, as a fraction of the population of the city."""
 
-SMALLEST_PARENT: Final = 100_000.0  # population from which a city may have listed districts
+SMALLEST_PARENT: Final = 100_000.0  # minimum population of a city with districts in the list
 
 UNKNOWN_CAPACITY: Final = 60.0
-"""Electric capacity [MW] taken where none is given: the register asks for reports from 50 MW of heat."""
+"""Default electric capacity [MW]: the register has plants of at least 50 MW thermal input."""
 
 SAME_SITE: Final = 2.0  # two records this near [km] are one site
 SAME_NAME: Final = 15.0  # two records this near [km] that share a distinctive word of their names are one site
 
 SAME_UNIT: Final = 0.5
-"""Two records of one source, this near [km] and of one fuel and nearly one capacity, are one unit."""
+"""Two records of one register this near [km], with the same fuel and nearly the same capacity, are one unit."""
 
 MOST_PEOPLE: Final = 1e8  # more inhabitants than any city has
 MOST_CAPACITY: Final = 1e5  # more electric capacity [MW] than any site has; the largest, of water, has 22,500
@@ -82,32 +82,32 @@ PLANT_WORDS: Final = frozenset(
     ("central", "centrala", "centrale", "electric", "electrica", "electrique", "elektrarna", "elektrownia", "energia",
      "energie", "energy", "heizkraftwerk", "kraftwerk", "plant", "power", "station", "termica", "thermal", "thermique")
 )  # fmt: skip
-"""Words that say that something is a plant, not which."""
+"""Generic words in the names of plants."""
 
 COLUMNS_CITIES: Final = ("iso2", "name", "latitude", "longitude", "population")
 COLUMNS_PLANTS: Final = ("iso2", "name", "latitude", "longitude", "capacity_mw", "fuel", "source")
 _FACTOR: Final = "_g_gj"
-_UNKNOWN: Final = "Unknown"  # the fuel of plants whose fuel nobody told
+_UNKNOWN: Final = "Unknown"  # fuel of plants without a reported fuel
 COLUMNS_FUELS: Final = ("fuel", "efficiency", "load")
 
 
 @dataclass(frozen=True)
 class Cities:
-    """Places with their inhabitants, all arrays of shape (places,)."""
+    """Cities with their inhabitants, all arrays of shape (cities,)."""
 
     lon: Array
     lat: Array
     population: Array
 
     def larger_than(self, population: float) -> "Cities":
-        """The cities of more than so many inhabitants, or else the largest one."""
+        """Return the cities above a population, or the largest city if there are none."""
         kept = self.population > min(population, self.population.max(initial=0.0) * (1.0 - 1e-12))
         return Cities(self.lon[kept], self.lat[kept], self.population[kept])
 
 
 @dataclass(frozen=True)
 class Plant:
-    """A combustion plant: capacity [MW electric] or None when not reported, and where its record comes from."""
+    """Combustion plant: capacity [MW electric], None if not reported, and the source of the record."""
 
     name: str
     lon: float
@@ -118,9 +118,9 @@ class Plant:
 
 
 def read_cities(path: Path, countries: Iterable[str], known: Collection[str] | None = None) -> dict[str, Cities]:
-    """Cities by country without those that are districts of a larger one.
+    """Return the cities by country, without districts of larger cities.
 
-    Raises DataError, also for a country that is none of the ``known``, where these are given.
+    Raises DataError, also for a country that is not in ``known``, if given.
     """
     places: dict[str, list[tuple[float, float, float]]] = {iso2: [] for iso2 in countries}
     for row in read_table(path, COLUMNS_CITIES, but=("iso2", set(known or ()) - set(places))):
@@ -133,9 +133,9 @@ def read_cities(path: Path, countries: Iterable[str], known: Collection[str] | N
 def read_plants(
     path: Path, countries: Iterable[str], fuels: Collection[str], known: Collection[str] | None = None
 ) -> dict[str, list[Plant]]:
-    """Combustion plants by country, duplicates removed.
+    """Return the combustion plants by country, without duplicates.
 
-    Raises DataError, also for a fuel that is not in ``fuels``, and a country that is none of the ``known``.
+    Raises DataError, also for a fuel that is not in ``fuels``, and a country that is not in ``known``.
     """
     plants: dict[str, list[Plant]] = {iso2: [] for iso2 in countries}
     for row in read_table(path, COLUMNS_PLANTS, but=("iso2", set(known or ()) - set(plants))):
@@ -152,7 +152,7 @@ def read_plants(
 
 
 def read_fuels(path: Path, pollutants: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Emission by fuel and pollutant of a plant of 1 MW [g/GJ x MW], from factor, efficiency and load.
+    """Return the emission by fuel and pollutant of a plant of 1 MW [g/GJ x MW], from factor, efficiency and load.
 
     Returns fuel -> pollutant -> factor x load / efficiency; raises DataError.
     """
@@ -160,7 +160,7 @@ def read_fuels(path: Path, pollutants: Sequence[str]) -> dict[str, dict[str, flo
     fuels: dict[str, dict[str, float]] = {}
     for row in read_table(path, (*COLUMNS_FUELS, *columns.values())):
         heat = row.number("load", most=1.0) / row.number("efficiency", least=0.01, most=1.0)
-        for column in row.columns:  # of pollutants that are not emitted here too: a slip in one is seldom alone
+        for column in row.columns:  # also of pollutants that are not emitted, to detect errors in the line
             if column.endswith(_FACTOR):
                 row.number(column, most=MOST_FACTOR)
         factors = {pollutant: row.number(column, most=MOST_FACTOR) * heat for pollutant, column in columns.items()}
@@ -169,11 +169,11 @@ def read_fuels(path: Path, pollutants: Sequence[str]) -> dict[str, dict[str, flo
 
 
 def deduplicate(records: Sequence[Plant]) -> list[Plant]:
-    """The plants of one country, each once, where several registers list the same ones.
+    """Return the plants of a country without duplicates from several registers.
 
-    Records that come with a capacity lead. Within one register two of them are one unit when they lie within 0.5 km and
-    agree in fuel and, to 10 %, in capacity. A record without a capacity is dropped when any kept one lies within 2 km,
-    or within 15 km with a distinctive word in common: of five letters or more, no word for a plant, in few names only.
+    Records with a capacity have priority. Two records of one register are one unit if they are within 0.5 km and agree
+    in fuel and, to 10 %, in capacity. A record without a capacity is dropped if another plant is within 2 km, or within
+    15 km with a distinctive word in common. Such words have five letters or more, are not generic, and are rare.
     """
     words = [_words(record.name) for record in records]
     frequency = Counter(word for of_record in words for word in of_record)
@@ -198,7 +198,7 @@ def deduplicate(records: Sequence[Plant]) -> list[Plant]:
 
 
 def _without_districts(places: Array) -> Cities:
-    """Leave out what lies in the core disc of a much larger city: population P, radius sqrt(P / (pi 10000 km-2))."""
+    """Remove cities in the core of a much larger city with population P: a disc of radius sqrt(P / (pi 10000 km-2))."""
     lon, lat, population = places.T
     district = np.zeros(len(places), dtype=bool)
     for parent in np.flatnonzero(population >= SMALLEST_PARENT):

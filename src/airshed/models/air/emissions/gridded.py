@@ -1,4 +1,4 @@
-"""Emission that a user prescribes: fields of a dataset or a netCDF file, brought onto the grid of the case."""
+"""Gridded emission: fields of a dataset or a netCDF file, regridded to the grid of the case."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 _UNITS = ("mol/s", "kg/s", "mol/m2/s", "kg/m2/s")
-MOST_FROM_A_CELL = 1e12  # far more than all the world emits of anything [mol/s]; of CO2 it is 3e7
+MOST_FROM_A_CELL = 1e12  # upper limit of emission from a cell [mol/s]; global emission of CO2 is 3e7
 _LEAST_SHARE = 1e-9
 _NAMES = {"latitude": "lat", "longitude": "lon"}
 
 
 class GriddedEmissions(MappedEmissions):
-    """Emission fields by species on a longitude-latitude grid of their own; a source.
+    """Source with emission fields by species on a separate longitude-latitude grid.
 
     Each variable with the dimensions (time, level, lat, lon), time and level optional, is a species. Its attribute
-    ``units`` says mol s-1 or kg s-1 (per cell of the dataset), mol m-2 s-1 or kg m-2 s-1; for a mass, ``molar_mass``
-    [kg/mol] too. Level n is the model layer n, the lowest first; without levels all goes to the lowest layer. A field
-    holds over a period, see :func:`read_periods`; without times, or with one, it holds always. What lies outside the
-    grid is cut; the rest is conserved. Before the start, in the spin-up, the first day is repeated.
+    ``units`` is mol s-1 or kg s-1 (per cell of the dataset), mol m-2 s-1 or kg m-2 s-1; a mass also needs
+    ``molar_mass`` [kg/mol]. Level n is the model layer n, the lowest first; without levels the emission is in the
+    lowest layer. A field is valid for a period, see :func:`read_periods`; without times, or with one, it is constant.
+    Emission outside the grid is cut; the rest is conserved. The spin-up before the start repeats the first day.
     """
 
     kind = "gridded files"
@@ -45,14 +45,13 @@ class GriddedEmissions(MappedEmissions):
         self, data: "xr.Dataset | str | Path", grid: Grid, start: np.datetime64, species: Iterable[str] | None = None,
         *, climatology: bool = False, compounds: Collection[str] = (),
     ) -> None:  # fmt: skip
-        """Read and regrid; ``species`` are the known names, if the variables are to be checked against them.
+        """Read and regrid the fields; ``species`` are the known names, to check the variables.
 
-        climatology   whether twelve months hold for every year
-        compounds  names of an inventory: a variable of such a name is left out where the mechanism has no such species
+        climatology  whether twelve months are used for every year
+        compounds    names of an inventory: a variable with such a name is omitted if the mechanism has no such species
 
-        Raises DataError for a file that cannot be read, an axis, unit or molar mass that is missing, for a value
-        that is negative or not finite, naming its place, and for fields that lie outside the grid; CaseError for a
-        variable that is no known species.
+        Raises DataError for an unreadable file, a missing axis, unit or molar mass, an invalid value, with its
+        location, and fields outside the grid; CaseError for an unknown species.
         """
         self._place = "the emission dataset" if is_dataset(data) else str(data)
         dataset = self._open(data)
@@ -66,7 +65,7 @@ class GriddedEmissions(MappedEmissions):
         for name in self.species if known is not None else ():
             if name not in (known or ()):
                 raise CaseError(
-                    f"{self._place}: {name!r} is no species of the mechanism; {suggestion(name, known or ())}"
+                    f"{self._place}: {name!r} is not a species of the mechanism; {suggestion(name, known or ())}"
                 )
         periods = read_periods(dataset, start, self._place)
         self._periods = periods.as_climatology(self._place) if climatology and periods.begin.size else periods
@@ -84,9 +83,9 @@ class GriddedEmissions(MappedEmissions):
         return np.asarray(self._field[self._periods.at(seconds, self._place)])
 
     def notes(self) -> list[str]:
-        """Return the notices, and how the times were taken."""
+        """Return the notices, and the interpretation of the times."""
         told = self._periods.told
-        return [*self._notices, *([f"{self._place}: its fields hold for {told}"] if told else [])]
+        return [*self._notices, *([f"{self._place}: its fields are for {told}"] if told else [])]
 
     def _open(self, data: "xr.Dataset | str | Path") -> "xr.Dataset":
         dataset = data if is_dataset(data) else load_netcdf(Path(data))
@@ -99,7 +98,7 @@ class GriddedEmissions(MappedEmissions):
         return dataset
 
     def _regrid(self, dataset: "xr.Dataset", grid: Grid) -> Array:
-        """All fields in mol/s on the grid, shape (times, species, levels, lat, lon)."""
+        """Return all fields in mol/s on the grid, shape (times, species, levels, lat, lon)."""
         west, east, *_ = grid.bounds
         middle = 0.5 * (west + east)
         dataset = dataset.assign_coords(lon=(dataset.lon - middle + 180.0) % 360.0 - 180.0 + middle)
@@ -116,7 +115,7 @@ class GriddedEmissions(MappedEmissions):
             if not any(np.array_equal(given, first + np.arange(given.size)) for first in (0, 1)):
                 raise DataError(
                     f"{self._place}: its levels are {listed([str(each) for each in given], 4)}; they must be the "
-                    "numbers of the layers, 0, 1 ... from the lowest one on"
+                    "indices of the layers, 0, 1 ... from the lowest one"
                 )
         levels = dataset.sizes.get("level", 1)
         if levels > grid.shape[0]:
@@ -132,7 +131,7 @@ class GriddedEmissions(MappedEmissions):
         return fields
 
     def _covered(self, share: float, grid: Grid, dataset: "xr.Dataset") -> float:
-        """Return the share of the grid's area that the dataset covers; raises DataError where it is none."""
+        """Return the fraction of the grid's area that the dataset covers; raises DataError if it is zero."""
         own, asked = extent(dataset.lon.values, dataset.lat.values), str(grid)
         if share < _LEAST_SHARE:
             exchanged = _meet(dataset.lat.values, grid.corner_lon) and _meet(dataset.lon.values, grid.corner_lat)
@@ -145,27 +144,27 @@ class GriddedEmissions(MappedEmissions):
         return share
 
     def _note_outside(self, share: float, whole: Array, inside: Array) -> None:
-        """Note the share of the emission that lies outside the area, where the area is not covered or gets nothing."""
+        """Add a notice with the fraction of the emission outside the area, unless the dataset covers it."""
         emitting = whole > 0.0
         if not emitting.any():
             self._notices.append(f"{self._place} emits nothing: all of its values are 0")
         elif not inside[emitting].any():
-            self._notices.append(f"{self._place} emits nothing in the area: all of its emission lies outside")
+            self._notices.append(f"{self._place} emits nothing in the area: all of its emission is outside")
         elif share < 1.0 - 1e-6:
             shares = 100.0 * (1.0 - inside[emitting] / whole[emitting])
             names = [name for name, emits in zip(self.species, emitting, strict=True) if emits]
             told = listed([f"{share:.3g} % of {name}" for name, share in zip(names, shares, strict=True)])
-            self._notices.append(f"{self._place}: outside the area lie {told}")
+            self._notices.append(f"{self._place}: outside the area are {told}")
 
     def _moles(self, name: str, dataset: "xr.Dataset", area: Array) -> Array:
-        """One species in mol/s per cell of the dataset, shape (times, levels, lat, lon), either first axis maybe 1."""
+        """Return a species in mol/s per cell of the dataset, (times, levels, lat, lon); times and levels may be 1."""
         field = dataset[name]
         where = f"{self._place}: {name}"
         surplus = sorted(str(dim) for dim in set(field.dims) - {"time", "level", "lat", "lon"})
         if surplus:
-            raise DataError(f"{where} has the dimension {', '.join(surplus)}; only time, level, lat and lon can be")
+            raise DataError(f"{where} has the dimension {', '.join(surplus)}; only time, level, lat and lon are valid")
         if field.dtype.kind not in "fiu":
-            raise DataError(f"{where} holds {kind(field.dtype)}, no numbers; give the emission as numbers")
+            raise DataError(f"{where} has values of type {kind(field.dtype)}; give the emission as numbers")
         missing = [dim for dim in ("time", "level") if dim not in field.dims]
         ordered = field.expand_dims(missing).transpose("time", "level", "lat", "lon").values
         values = without_round_off(numbers(ordered, where))
@@ -205,12 +204,12 @@ def _molar_mass(field: "xr.DataArray", where: str) -> float:
 
 
 def _is_area(field: "xr.DataArray") -> bool:
-    """Return whether a field holds the area of cells, which many inventories give along with the emission."""
+    """Return True if a field is the area of cells, which many inventories contain."""
     return field.attrs.get("standard_name") == "cell_area" or str(field.attrs.get("units", "")) in ("m2", "m**2", "m^2")
 
 
 def extent(lon: Array, lat: Array) -> str:
-    """Return where an area lies, for messages."""
+    """Return the extent of an area, for messages."""
     return f"{np.min(lon):g} to {np.max(lon):g} E, {np.min(lat):g} to {np.max(lat):g} N"
 
 
@@ -219,6 +218,6 @@ def _meet(some: Array, others: Array) -> bool:
 
 
 def _faces(centres: Array) -> Array:
-    """Faces half-way between the centres; the outermost cells reach as far out as in."""
+    """Return faces half-way between the centres; the outermost cells are symmetric."""
     inner = 0.5 * (centres[1:] + centres[:-1])
     return np.concatenate([[2.0 * centres[0] - inner[0]], inner, [2.0 * centres[-1] - inner[-1]]])

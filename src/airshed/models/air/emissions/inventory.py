@@ -1,4 +1,4 @@
-"""The built inventory: emission by species, layer and cell at any hour, and what it adds up to."""
+"""Inventory on the grid: emission by species, layer and cell at any hour, and its sums."""
 
 from calendar import isleap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ HOUR = 3600  # seconds of an hour, over which emission is constant
 
 
 class CountryTotal(NamedTuple):
-    """Emission of one pollutant by one country [Gg/a]: where it is on the way from the report to the grid.
+    """Emission of a pollutant by a country [Gg/a], from the report to the grid.
 
-    reported     in the national total
-    left_out     reported beside it, in the sectors that are left out
-    distributed  on the fine grid over the whole country, after the factors of the settings
-    in_domain    of that, inside the grid of the case
+    reported     national total
+    left_out     reported in sectors that are omitted
+    distributed  on the fine grid over the whole country, with the factors of the settings
+    in_domain    part of the distributed emission inside the grid of the case
     """
 
     country: str
@@ -36,7 +36,7 @@ class CountryTotal(NamedTuple):
 
 
 class SectorAmount(NamedTuple):
-    """Emission of one species by one sector over a run; the mass is as reported: NO as NO2, sulphate as SO2."""
+    """Emission of a species by a sector over a run; the mass is as reported: NO as NO2, sulphate as SO2."""
 
     species: str
     sector: str
@@ -45,12 +45,13 @@ class SectorAmount(NamedTuple):
 
 
 class Inventory(MappedEmissions):
-    """Emission of an inventory on the grid of a case, a source.
+    """Source with the emission of an inventory on the grid of a case.
 
     rate[k, l, y, x] = sum over pollutant p, sector s, local time z of
                        split[k, p] height[s, l] f(s, z, t) annual[s, z, p, y, x]        [mol/s]
 
-    sectors, pollutants  that emit, the latter as countries report them;  apart  yields each country's part by its code
+    sectors, pollutants  with emission; pollutants as reported by countries
+    `apart`              yields the part of each country by its code
     """
 
     kind = "the inventory's sources"
@@ -61,11 +62,11 @@ class Inventory(MappedEmissions):
         totals: Sequence[CountryTotal] = (), notices: Sequence[str] = (), notes: Sequence[str] = (),
         apart: Callable[[], Iterator[tuple[str, "Inventory"]]] = lambda: iter(()),
     ) -> None:  # fmt: skip
-        """Take what the builder made.
+        """Store the results of the builder.
 
         year    of the totals;  parts  of each pollutant as species;  zones  of local time with their countries
         annual  [kg/s]  mean over the year of the totals, (sectors, zones, pollutants, lat, lon)
-        height  [1]     share by layer, (sectors, layers)
+        height  [1]     fraction by layer, (sectors, layers)
         """
         self._days, self._start = days_of(year), int(start.astype("datetime64[s]").astype(np.int64))
         self._parts, self.sectors, self._field, self._profiles = parts, sectors, annual, profiles
@@ -83,25 +84,25 @@ class Inventory(MappedEmissions):
         self._rate: tuple[int, Array] | None = None
 
     def part(self, window: Window) -> Self:
-        """Return the emission of a window's cells; summary, totals and notes stay those of the whole grid."""
+        """Return the emission in a window; summary, totals and notes remain those of the whole grid."""
         part = super().part(window)
         part._rate = None
         return part
 
     @property
     def countries(self) -> tuple[str, ...]:
-        """The countries that emit in the grid, each apart where the builder was asked for that."""
+        """The countries with emission in the grid, separate ones if the builder was called with `apart`."""
         return tuple(iso2 for _, members in self._zones for iso2 in members)
 
     def selected(self, sectors: Collection[str], countries: Collection[str]) -> "Inventory":
-        """Return what some sectors of some countries emit, with all species and layers; of each at least one.
+        """Return the emission of some sectors of some countries, with all species and layers; at least one of each.
 
-        Raises ValueError for countries that are not apart from others.
+        Raises ValueError for countries that are not stored separately.
         """
         rows = [index for index, sector in enumerate(self.sectors) if sector in sectors]
         zones = [index for index, (_, members) in enumerate(self._zones) if set(members) & set(countries)]
         if any(set(self._zones[index][1]) - set(countries) for index in zones):
-            raise ValueError("the inventory does not keep its countries apart")
+            raise ValueError("the inventory does not store countries separately")
         part = copy(self)
         part._field = np.ascontiguousarray(self._field[np.ix_(rows, zones)])
         part._annual_total, part._height = self._annual_total[np.ix_(rows, zones)], self._height[rows]
@@ -149,7 +150,7 @@ class Inventory(MappedEmissions):
 
         Only species and sectors that emit are listed, species in the order of :attr:`species`.
         """
-        end = self._start + length  # each hour that the run touches, with the seconds of it in the run
+        end = self._start + length  # each hour with its seconds in the run
         hours = range(self._start // HOUR, int(np.ceil(end / HOUR)))
         factors = sum(
             (min(end, (hour + 1) * HOUR) - max(self._start, hour * HOUR)) * self._factors(hour) for hour in hours
@@ -175,13 +176,13 @@ class Inventory(MappedEmissions):
         return list(self._totals)
 
     def notes(self) -> list[str]:
-        """Return what is left out, countries without a report, and proxies that were empty, a line each."""
+        """Return omissions, countries without a report, and empty proxies, a line each."""
         return [*self._notices, *self._notes]
 
     def _factors(self, hour: int) -> Array:
-        """Time factors of an hour [hours since 1970 UTC], shape (sectors, zones).
+        """Return the time factors of an hour [hours since 1970 UTC], shape (sectors, zones).
 
-        The totals are those of a year, so that each simulated year gets all of them, whether it has 365 days or 366.
+        Each simulated year has the annual totals, with 365 or 366 days.
         """
         instant = datetime.fromtimestamp(hour * HOUR, UTC)
         factors = [self._profiles.factors(instant.astimezone(zone)) for zone, _ in self._zones]
@@ -196,8 +197,8 @@ def days_of(year: int) -> int:
 def _add_up(weights: Array, fields: Array, total: Array) -> None:
     """Write the weighted sum of fields into an array.
 
-    Term after term: products of matrices, and einsum, add up in an order that depends on the shape of the fields, and
-    a part of the grid would have other bits than the whole.
+    The order of terms is fixed. Matrix products and einsum sum in an order that depends on the shape of the fields: a
+    part of the grid would differ from the whole grid by round-off.
     """
     first, *others = np.flatnonzero(weights) if weights.any() else (0,)
     np.multiply(weights[first], fields[first], out=total)

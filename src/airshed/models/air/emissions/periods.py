@@ -1,4 +1,4 @@
-"""Periods over which the fields of a file hold: by bounds of its times, by whole months or years, or until the next."""
+"""Validity periods of the fields of a file: by time bounds, by whole months or years, or until the next field."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 Dates = NDArray[np.datetime64]
 _BOUNDS: Final = ("time_bnds", "time_bounds", "climatology_bounds")
 _MIDDLE: Final = {"M": (13.0, 17.0), "Y": (178.0, 187.0), "D": (0.49, 0.51), "h": (0.49 / 24.0, 0.51 / 24.0)}
-"""Days from the beginning of a period to a stamp in its middle."""
+"""Days from the beginning of a period to a time stamp in its middle."""
 
 _WORDS: Final = {"M": "whole months", "Y": "whole years", "D": "whole days", "h": "whole hours"}
 _YEARS: Final = 25  # years before and after the start for which twelve months are repeated
 _SPIN_UP: Final = 60  # days before the start for which changes within an hour are listed
 
 
-_FEW: Final = 4  # least fields among which a gap is looked for
+_FEW: Final = 4  # minimum number of fields for the detection of gaps
 
 
 @dataclass(frozen=True, eq=False)
 class Periods:
-    """When each field holds: field ``number[k]`` from ``begin[k]`` until ``end[k]`` [s since the start], rising.
+    """Validity of fields: field ``number[k]`` from ``begin[k]`` until ``end[k]`` [s since the start], increasing.
 
-    One field without a period holds always. Before the start, in the spin-up, the first day is repeated.
+    One field without a period is constant. The spin-up before the start repeats the first day.
 
-    told  how the times of the file were taken, "" where each holds until the next
+    `told`  interpretation of the times of the file, "" if each field is valid until the next
     """
 
     start: Any
@@ -43,7 +43,7 @@ class Periods:
 
     @property
     def changes(self) -> tuple[float, ...]:
-        """The times at which the field changes, also those of the repeated first day that are not on the hour."""
+        """Return the times at which the field changes, including times of the repeated day that are not on the hour."""
         found = np.union1d(self.begin, self.end)
         first = found[(found >= 0.0) & (found < SECONDS_PER_DAY)]
         midnight = np.datetime64(self.start, "D")
@@ -52,7 +52,7 @@ class Periods:
         return tuple(np.concatenate([*before, found[found >= 0.0]]).tolist())
 
     def at(self, seconds: float, where: str) -> int:
-        """Return the number of the field that holds at a time; raises DataError for one that no field covers."""
+        """Return the index of the field at a time; raises DataError for a time that no field covers."""
         if not self.begin.size:
             return 0
         asked = seconds if seconds >= 0.0 else seconds % SECONDS_PER_DAY
@@ -60,12 +60,12 @@ class Periods:
         if index >= 0 and asked < self.end[index]:
             return int(self.number[index])
         first, last, moment = (_moment(self.start, each) for each in (self.begin[0], self.end[-1], asked))
-        hint = "; emissions.climatology = true lets its twelve months hold for every year" if self._is_a_year() else ""
+        hint = "; emissions.climatology = true uses its twelve months for every year" if self._is_a_year() else ""
         repeated = " (the spin-up repeats the first day)" if seconds < 0.0 else ""
         raise DataError(f"{where} covers {first} to {last} UTC, but emission is needed at {moment}{repeated}{hint}")
 
     def as_climatology(self, where: str) -> "Periods":
-        """Return periods in which twelve months hold for every year; raises CaseError where there are not twelve."""
+        """Return periods that use twelve months for every year; raises CaseError if there are not twelve."""
         if not self._is_a_year():
             raise CaseError(f"emissions.climatology = true needs the twelve months of a year; {where} has other times")
         middle = _date(self.start, 0.5 * (self.begin + self.end)).astype("datetime64[M]")
@@ -79,7 +79,7 @@ class Periods:
         )
 
     def gap(self) -> str:
-        """Return what to know of a field that holds far longer than most others, as a time is missing; "" without."""
+        """Return a notice about a field with a much longer period than most, which indicates missing times; else ""."""
         hours = np.round((self.end - self.begin) / 3600.0, 3)
         if hours.size < _FEW or self.told:
             return ""
@@ -87,7 +87,9 @@ class Periods:
         if hours[longest] <= 1.5 * usual or np.mean(hours == usual) < 0.5:
             return ""
         begin = _moment(self.start, self.begin[longest]).astype("datetime64[m]")
-        return f"its field of {begin} holds for {hours[longest]:g} h, most others for {usual:g} h: are times missing?"
+        return (
+            f"its field of {begin} is valid for {hours[longest]:g} h, most fields for {usual:g} h: are times missing?"
+        )
 
     def _is_a_year(self) -> bool:
         if self.begin.size != 12:
@@ -100,11 +102,11 @@ class Periods:
 def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Periods:
     """Return the periods of a dataset's fields.
 
-    Bounds of its times count. Without them, stamps at the beginning or in the middle of months, years, days or hours in
-    a row, and the stamps of twelve months, hold for the whole of these; any others until the next one, the last as long
-    as the one before. One field holds always.
+    Time bounds have priority. Stamps without bounds at the beginning or in the middle of consecutive months, years,
+    days or hours stand for the whole of these. So do the stamps of twelve months. Other fields are valid until the next
+    one, and the last one as long as the previous one. A single field is constant.
 
-    Raises DataError for times that are no dates in rising order, and for bounds that do not fit them.
+    Raises DataError for times that are not increasing dates, and for bounds that do not match them.
     """
     nothing = np.zeros(0)
     if "time" not in dataset.dims:
@@ -115,7 +117,7 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
         raise DataError(f"{where}: its dimension time has no values; give dates, such as hours since 2022-08-31")
     dates = dataset["time"].values
     if not dates.size:
-        raise DataError(f"{where} has no times: its axis time is empty; give one field at least")
+        raise DataError(f"{where} has no times: its axis time is empty; give at least one field")
     if dates.dtype.kind != "M" or np.isnat(dates).any() or np.any(np.diff(dates) <= np.timedelta64(0)):
         raise DataError(f"{where}: its times must be dates in rising order, such as hours since 2022-08-31")
     if dates.size == 1:
@@ -131,7 +133,7 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
         bounds = dataset[str(name)].values
         if bounds.shape != (time.size, 2) or bounds.dtype.kind != "M" or np.isnat(bounds).any():
             raise DataError(
-                f"{where}: {name}, the bounds of its times, must be two dates for each time; mend or remove it"
+                f"{where}: {name}, the bounds of its times, must be two dates for each time; correct or remove it"
             )
         begin, end = (_seconds(edge, start) for edge in bounds.T)
         if np.any(end <= begin) or np.any(begin[1:] < end[:-1] - 1e-3):
@@ -151,9 +153,9 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
 
 
 def _stamps(dates: Dates, unit: str) -> bool:
-    """Whether dates stand in months, years, days or hours in a row, at their beginnings or in their middles.
+    """Return True if dates are at the beginnings or in the middles of consecutive months, years, days or hours.
 
-    Days and hours at their beginnings hold until the next in any case. Of twelve months stamps may stand anywhere.
+    Stamps at the beginnings of days and hours need no special case. Stamps of twelve months may be at any day.
     """
     periods = dates.astype(f"datetime64[{unit}]")
     if np.any(np.diff(periods.astype(int)) != 1):
@@ -165,7 +167,7 @@ def _stamps(dates: Dates, unit: str) -> bool:
 
 
 def _seconds(dates: Dates, start: Any) -> Array:
-    """Return dates in seconds since the start, to a millisecond: hours as floats do not hold each second exactly."""
+    """Return dates in seconds since the start, rounded to a millisecond, since hours as floats are not exact."""
     return np.asarray(np.round((dates - start) / np.timedelta64(1, "s"), 3))
 
 

@@ -1,4 +1,4 @@
-"""When in the year, the week and the day a sector emits, and how high above the ground."""
+"""Temporal and vertical profiles of the emission of sectors."""
 
 import calendar
 from collections.abc import Iterable, Sequence
@@ -17,11 +17,11 @@ from airshed.io.tables import header, read_table, unique
 MONTHS = tuple(calendar.month_abbr[month] for month in range(1, 13))
 WEEKDAYS = tuple(calendar.day_abbr[day] for day in range(7))
 _HOUR = timedelta(hours=1)
-_LARGEST = 1e6  # more than any share, percentage or factor of a profile
+_LARGEST = 1e6  # upper limit of shares, percentages and factors of a profile
 HOURS = tuple(str(hour) for hour in range(1, 25))
 _SUNDAY = 6
 _HOLIDAYS = frozenset({(1, 1), (12, 25)})
-"""Month and day of the public holidays that fall on the same date in nearly all of Europe."""
+"""Month and day of public holidays on the same date in nearly all of Europe."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class TimeProfiles:
     hour: Array
 
     def selected(self, rows: Sequence[int]) -> "TimeProfiles":
-        """Return the profiles of some sectors, by their numbers."""
+        """Return the profiles of some sectors, by index."""
         return TimeProfiles(self.month[rows], self.weekday[rows], self.hour[rows])
 
     def factors(self, local: datetime) -> Array:
-        """Emission at a local time over the mean of its calendar year UTC, shape (sectors,).
+        """Return the emission at a local time relative to the mean of its calendar year UTC, shape (sectors,).
 
-        f = month x weekday x hour / mean of month x weekday x hour over all hours of the year, so that the mean of f
-        over every year is one, whatever its weekdays, its length and its summer time. A time without a zone is UTC.
+        f = month x weekday x hour / mean of month x weekday x hour over all hours of the year. The mean of f over each
+        year is one, independent of weekdays, leap days and summer time. A time without a zone is UTC.
         """
         year = local.year if local.tzinfo is None else local.astimezone(UTC).year
         hours = _hours(year, local.tzinfo)
@@ -54,7 +54,7 @@ class TimeProfiles:
 
 
 def read_time_profiles(folder: Path, sectors: Sequence[str]) -> TimeProfiles:
-    """The profiles of the sectors, by their GNFR letter; raises DataError."""
+    """Return the profiles of the sectors, by their GNFR letter; raises DataError."""
     month = _read(folder / "month_profiles.csv", MONTHS, sectors)
     weekday = _read(folder / "weekday_profiles.csv", WEEKDAYS, sectors)
     hour = _read(folder / "hour_profiles.csv", HOURS, sectors)
@@ -62,10 +62,10 @@ def read_time_profiles(folder: Path, sectors: Sequence[str]) -> TimeProfiles:
 
 
 def read_height_profiles(path: Path, sectors: Sequence[str], layer_faces: Array) -> Array:
-    """Share of each sector's emission in each model layer, shape (sectors, layers); each row sums to one.
+    """Return the fraction of each sector's emission in each model layer, (sectors, layers); each row sums to one.
 
-    The columns of the file are the tops of its layers (20m, 92m, ...), the lowest of which stands on the ground; within
-    a layer emission is even in height. What lies above the model's top goes to its highest layer. Raises DataError.
+    The columns of the file are the tops of its layers (20m, 92m, ...), the lowest of which begins at the ground.
+    Emission is uniform within a layer. Emission above the model top goes to the highest layer. Raises DataError.
     """
     columns = [name for name in header(path) if name.removesuffix("m").isdigit()]
     shares = _read(path, columns, sectors)
@@ -82,7 +82,7 @@ def read_height_profiles(path: Path, sectors: Sequence[str], layer_faces: Array)
 
 
 def _read(path: Path, columns: Sequence[str], sectors: Iterable[str]) -> Array:
-    """One row of numbers per sector; the mean of each row must not be zero."""
+    """Return one row of numbers per sector; the mean of each row must not be zero."""
     found: dict[str, list[float]] = {}
     for row in read_table(path, ("GNFR", *columns)):
         values = [row.number(column, most=_LARGEST) for column in columns]

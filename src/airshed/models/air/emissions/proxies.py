@@ -1,7 +1,7 @@
-"""Where in a country an emission happens: fields on the fine grid that stand in for it.
+"""Proxies for the distribution of emission within a country, on the fine grid.
 
-Each proxy is a field of weights over the cells of a country, made to sum to one. The table of sectors mixes them.
-Smoothing is written out here, since SciPy's image filters would make up a third of a second of every start.
+Each proxy is a field of weights over the cells of a country whose sum is one. The table of sectors combines them.
+Smoothing is implemented here, since importing SciPy's image filters takes a third of a second at every start.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ from airshed.models.air.emissions.countries import UNKNOWN_CAPACITY, Cities, Pla
 RURAL_DENSITY: Final = 300.0
 """Inhabitants per km2 at which half of the land counts as rural (the degree of urbanisation of Eurostat and UN)."""
 
-HINTERLAND: Final = 15.0  # standard deviation [km] of the smoothing that spreads traffic between the cities
-ESTATE: Final = 5.0  # standard deviation [km] of the smoothing that spreads industry around the sites that are known
-SHORE: Final = 20.0  # width [km] of the strip of water along a country's land that carries its shipping
-LARGE_CITY: Final = 400_000.0  # population from which a city is taken to have an airport of weight
-MARGIN: Final = 0.4  # margin [degrees] of the window around a country: room for the strip of water
+HINTERLAND: Final = 15.0  # standard deviation [km] of the smoothing of traffic between cities
+ESTATE: Final = 5.0  # standard deviation [km] of the smoothing of industry around known sites
+SHORE: Final = 20.0  # width [km] of the coastal waters with national shipping
+LARGE_CITY: Final = 400_000.0  # minimum population of a city with a major airport
+MARGIN: Final = 0.4  # margin [degrees] of the window around a country, for coastal waters
 _SQUARE_KM: Final = 1e6
 
 
@@ -40,7 +40,7 @@ class MethaneGrid:
     flux: Array
 
     def on(self, window: FineWindow) -> Array:
-        """The flux [mol m-2 s-1] at the centres of the window's cells, nearest neighbour; zero outside the grid."""
+        """Return the flux [mol m-2 s-1] at the cell centres of a window, nearest neighbour; zero outside the grid."""
         lon, lat = window.centres
         columns = np.rint((lon - self.lon[0]) / (self.lon[1] - self.lon[0])).astype(int)
         rows = np.rint((lat - self.lat[0]) / (self.lat[1] - self.lat[0])).astype(int)
@@ -51,10 +51,10 @@ class MethaneGrid:
 
 @dataclass(frozen=True)
 class CountryFields:
-    """What is known of a country on its window of the fine grid, and the proxies that follow from it.
+    """Data of a country on its window of the fine grid, and the proxies from them.
 
-    share   [1]  part of each cell that is the country's, (nlat, nlon)
-    land    [1]  part of each cell that is any country's, (nlat, nlon)
+    share   [1]  fraction of each cell in the country, (nlat, nlon)
+    land    [1]  fraction of each cell in any country, (nlat, nlon)
     """
 
     window: FineWindow
@@ -66,12 +66,12 @@ class CountryFields:
 
     @cached_property
     def population(self) -> Array:
-        """Inhabitants per cell: each city a Gaussian of its own width on the country's land."""
+        """Inhabitants per cell: each city is a Gaussian on the country's land, with a width by population."""
         return spread(self.cities, self.window, self.share)
 
     @cached_property
     def rural(self) -> Array:
-        """Land area [m2], less where people are many: area / (1 + density / 300 km-2)."""
+        """Land area [m2], reduced by population density: area / (1 + density / 300 km-2)."""
         area = self.share * self.window.area
         density = self.population / (self.window.area / _SQUARE_KM)
         return np.asarray(area / (1.0 + density / RURAL_DENSITY))
@@ -83,12 +83,12 @@ class CountryFields:
 
     @cached_property
     def large_cities(self) -> Array:
-        """Inhabitants of the cities that have an airport of weight, or of the largest one."""
+        """Inhabitants of cities with a major airport, or of the largest city."""
         return spread(self.cities.larger_than(LARGE_CITY), self.window, self.share)
 
     @cached_property
     def industry(self) -> Array:
-        """Sites with large combustion plants, by the square root of capacity, smoothed over 5 km."""
+        """Sites of large combustion plants, weighted by the square root of capacity, smoothed over 5 km."""
         fired = [plant for plant in self.plants if plant.fuel != "Nuclear"]
         return self._smooth(self._at_sites(fired, [np.sqrt(_capacity(plant)) for plant in fired]), ESTATE)
 
@@ -105,7 +105,7 @@ class CountryFields:
 
     @cached_property
     def rural_methane(self) -> Array:
-        """Methane emitted on rural land [mol/s], where it comes from livestock and manure rather than from waste."""
+        """Methane emitted on rural land [mol/s], from livestock and manure rather than waste."""
         return self.methane_grid.on(self.window) * self.rural
 
     def combustion(self, factors: dict[str, float]) -> Array:
@@ -125,7 +125,7 @@ class CountryFields:
         return np.asarray(smoothed(field, kilometres, self.window.cell_size) * self.share)
 
 
-PLANTS: Final = "plants"  # the proxy that differs by pollutant, because fuels do
+PLANTS: Final = "plants"  # proxy that depends on the pollutant, since emission factors depend on the fuel
 
 _FIELDS: Final = (
     "population", "rural", "hinterland", "large_cities", "industry", "coast", "methane", "rural_methane",
@@ -135,9 +135,9 @@ PROXIES: Final = (PLANTS, *_FIELDS)  # names that the table of sectors may use
 
 
 def normalised(fields: CountryFields, name: str, fuel_factors: dict[str, float]) -> tuple[Array, str]:
-    """The weights of a proxy scaled to sum to one, and the name of the proxy that was really taken.
+    """Return the weights of a proxy scaled to sum to one, and the name of the proxy in use.
 
-    Where a country has nothing of a proxy (no power plant, no coast), its population stands in, or else its rural land.
+    For a country without the proxy (no power plant, no coast), it is population, or else rural land.
     """
     for candidate in (name, "population", "rural"):
         weights = fields.combustion(fuel_factors) if candidate == PLANTS else getattr(fields, candidate)
@@ -148,7 +148,7 @@ def normalised(fields: CountryFields, name: str, fuel_factors: dict[str, float])
 
 
 def read_sectors(path: Path) -> dict[str, dict[str, float]]:
-    """The mixture of proxies of each sector, shares that sum to one; raises DataError."""
+    """Return the proxies of each sector with fractions that sum to one; raises DataError."""
     sectors: dict[str, dict[str, float]] = {}
     rows: dict[str, Row] = {}
     for row in read_table(path, ("sector", "proxy", "share")):
@@ -193,7 +193,7 @@ def _along_first(field: Array, sigma: float) -> Array:
 
 
 def within(cells: NDArray[np.bool_], distance: float, cell: tuple[float, float]) -> NDArray[np.bool_]:
-    """Return which cells lie with their middles within a distance [km] of the middle of a marked one.
+    """Return a mask of cells whose centres are within a distance [km] of the centre of a marked cell.
 
     cells (lat, lon);  size of a cell along longitude and latitude [km]
     """
@@ -216,14 +216,14 @@ def within(cells: NDArray[np.bool_], distance: float, cell: tuple[float, float])
 
 
 CITY_DENSITY: Final = 4000.0
-"""Inhabitants per km2 in the middle of a city; with the population it sets how wide the city is."""
+"""Inhabitants per km2 in the centre of a city; with the population it determines the width of the city."""
 
 
 def spread(cities: Cities, window: FineWindow, share: Array) -> Array:
-    """Inhabitants per cell of the country's land, each city a Gaussian with 4000 inhabitants per km2 in its middle.
+    """Return inhabitants per cell of the country's land; each city is a Gaussian with 4000 per km2 in its centre.
 
-    The width follows from the population P: sigma = sqrt(P / (2 pi 4000 km-2)); a cell receives the integral over its
-    extent, times the country's ``share`` of it, and each city in the window keeps all of its people. A city without
+    The width follows from the population P: sigma = sqrt(P / (2 pi 4000 km-2)). A cell gets the integral over its
+    extent, times the country's ``share`` of it; the population of each city in the window is conserved. A city without
     land of the country around it, on an island too small for the map, stays in its own cell.
     """
     field = np.zeros((window.nlat, window.nlon))
@@ -231,7 +231,7 @@ def spread(cities: Cities, window: FineWindow, share: Array) -> Array:
     reach = np.ceil(3.0 * widths / min(window.cell_size)).astype(int)
     all_rows, all_columns = window.cells(cities.lon, cities.lat)
     present = (all_rows >= 0) & (all_rows < window.nlat) & (all_columns >= 0) & (all_columns < window.nlon)
-    for half in np.unique(reach).tolist():  # cities whose kernels reach equally far are spread together
+    for half in np.unique(reach).tolist():  # cities with kernels of equal size together
         chosen = present & (reach == half)
         rows, columns, sigma = all_rows[chosen], all_columns[chosen], widths[chosen]
 
@@ -253,7 +253,7 @@ def spread(cities: Cities, window: FineWindow, share: Array) -> Array:
 
 
 def _integral(cell: NDArray[np.int64], centre: Array, sigma: Array) -> Array:
-    """Integral over neighbouring cells of Gaussians of width sigma [cells] around ``centre`` [degrees], as `cell`."""
+    """Return integrals of Gaussians of width sigma [cells] at ``centre`` [degrees] over the cells around `cell`."""
     faces = np.concatenate([cell, cell[:, -1:] + 1], axis=1)
     scaled = (faces - (centre / SPACING)[:, None]) / (np.sqrt(2.0) * sigma[:, None])
     below = np.fromiter(map(erf, scaled.ravel().tolist()), np.float64, scaled.size)

@@ -1,4 +1,4 @@
-"""What was emitted in a run: by species and sector, and by country, as tables."""
+"""Tables of the emission in a run by species and sector, and by country."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,13 +18,13 @@ _GROUPS: Final = {
     "power": "A", "industry": "BDE", "homes": "C", "road": "F", "other traffic": "GHI", "waste, other": "JM",
     "farming": "KL",
 }  # fmt: skip
-"""Sectors of the GNFR nomenclature, by their first letter, as they stand together where there is little room."""
+"""Groups of GNFR sectors, by their first letters, for narrow tables."""
 
 
 def emission_rows(
     sources: Sequence[Source], network: ReactionNetwork, first: float, last: float, start: np.datetime64
 ) -> list[SectorAmount]:
-    """Return what each sector emitted of each species between two times [s since the start]."""
+    """Return the emission of each species by sector between two times [s since the start]."""
     rows: list[SectorAmount] = []
     for source in sources if last > first else ():
         if isinstance(source, Inventory) and first == 0.0:
@@ -35,14 +35,14 @@ def emission_rows(
 
 
 def sector_table(rows: Sequence[SectorAmount]) -> Table:
-    """Return all species and sectors, one in a row."""
+    """Return a table with a row for each species and sector."""
     cells = [(row.species, row.sector, row.moles, row.kilograms_per_day) for row in rows]
     note = "mass as inventories report it: NO as NO2, SA as SO2"
     return Table("Emission", ("species", "sector", "amount [mol]", "mass [kg/day]"), cells, note)
 
 
 def sector_matrix(rows: Sequence[SectorAmount]) -> Table:
-    """Return mass by species and group of sectors [kg/day], of species whose composition is known."""
+    """Return a table of mass by species and group of sectors [kg/day], for species of known composition."""
     rows = [row for row in rows if np.isfinite(row.kilograms_per_day)]
     groups = list(dict.fromkeys(_group(row.sector) for row in rows))
     groups.sort(key=lambda name: [*_GROUPS, name].index(name))
@@ -58,7 +58,7 @@ def sector_matrix(rows: Sequence[SectorAmount]) -> Table:
 
 
 def country_table(sources: Sequence[Source]) -> Table:
-    """Return the totals of each country, from the report to the area of the case."""
+    """Return a table of the totals of each country, from the report to the area of the case."""
     columns = (
         "country", "pollutant", "reported [Gg/a]", "left out [Gg/a]", "distributed [Gg/a]", "in the area [Gg/a]",
     )  # fmt: skip
@@ -72,7 +72,7 @@ def emission_notes(sources: Sequence[Source]) -> list[str]:
 
 
 def emission_notices(sources: Sequence[Source]) -> list[str]:
-    """Return what to know of all sources before a run."""
+    """Return the notices of all sources before a run."""
     mapped = (source for source in sources if isinstance(source, MappedEmissions))
     return [f"emission: {notice}" for source in mapped for notice in source.notices()]
 
@@ -80,12 +80,12 @@ def emission_notices(sources: Sequence[Source]) -> list[str]:
 def _amounts(
     source: Source, network: ReactionNetwork, first: float, last: float, start: np.datetime64
 ) -> list[SectorAmount]:
-    """Amounts of a source between two times: the integral of its rate, constant between the times of its changes."""
+    """Return amounts of a source between two times: the integral of its piecewise constant rate."""
     moles = np.zeros(len(source.species))
     hours = np.arange(hour_of(first, start) + HOUR, last, HOUR).tolist()
     inside = [time for time in {*hours, *source.changes} if first < time < last]
     for begin, end in pairwise([first, *sorted(inside), last]):
-        stored = source.totals(begin) if isinstance(source, BiogenicEmissions) else None  # its weather is gone
+        stored = source.totals(begin) if isinstance(source, BiogenicEmissions) else None  # past weather is discarded
         moles += (end - begin) * (source.rate(begin).sum(axis=(1, 2, 3)) if stored is None else stored)
     sector = getattr(source, "kind", "processes of the case")
     days = (last - first) / SECONDS_PER_DAY
@@ -97,12 +97,12 @@ def _amounts(
 
 
 def _group(sector: str) -> str:
-    """The group of a GNFR sector such as A_PublicPower; another name is a group of its own."""
+    """Return the group of a GNFR sector such as A_PublicPower; any other name is its own group."""
     letter, mark, _ = sector.partition("_")
     return next((name for name, letters in _GROUPS.items() if mark and letter in letters), sector)
 
 
 def _rounded(value: float) -> float | int:
-    """A number with three digits, and without an exponent."""
+    """Return a number rounded to three digits, without an exponent."""
     short = float(f"{value:.3g}")
     return round(short) if abs(short) >= 100.0 else short

@@ -1,4 +1,4 @@
-"""Sources of emission: steady ones of areas and points, for a time or always, the base of others, and their sum."""
+"""Sources of emission: base class, area and point sources, and the sum of sources."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -27,29 +27,29 @@ HOUR: Final = 3600.0
 
 
 def hour_of(seconds: float, start: np.datetime64) -> float:
-    """Return when the full hour UTC began that holds a time, both in seconds since the start of the case."""
+    """Return the beginning of the full hour UTC of a time, both in seconds since the start of the case."""
     late = _late(start)
     return (seconds + late) // HOUR * HOUR - late
 
 
 def middle_of_hour(seconds: float, start: np.datetime64) -> float:
-    """Return the middle of the full hour UTC that holds a time [s]: vegetation needs the weather of then."""
+    """Return the middle of the full hour UTC of a time [s], when the emission of vegetation needs weather."""
     return hour_of(seconds, start) + 0.5 * HOUR
 
 
 @lru_cache(maxsize=1)
 def _late(start: np.datetime64) -> float:
-    """How long after a full hour the case starts [s]; every step asks."""
+    """Return the time from the last full hour to the start of the case [s]; cached, since every step needs it."""
     return float((start - start.astype("datetime64[h]")) / np.timedelta64(1, "s"))
 
 
 class CombinedEmissions:
-    """The sum of several sources: all their species, as many layers as the highest of them reaches."""
+    """Sum of several sources, with all their species and the maximum number of layers."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        """Raises CaseError when there is no source to combine."""
+        """Raise CaseError if there is no source."""
         if not sources:
-            raise CaseError("no emission source given; give at least one, or none at all for a run without emission")
+            raise CaseError("no emission source given; give at least one, or None for a run without emission")
         self.sources = tuple(sources)
         self.species = tuple(dict.fromkeys(name for source in self.sources for name in source.species))
         self.levels = max(source.levels for source in self.sources)
@@ -58,20 +58,20 @@ class CombinedEmissions:
         self._rows = [[row[name] for name in source.species] for source in self.sources]
 
     def rate(self, seconds: float) -> NDArray[np.float64]:
-        """The sum of the rates of all sources [mol/s per cell], shape (species, levels, lat, lon)."""
+        """Return the sum of the rates of all sources [mol/s per cell], shape (species, levels, lat, lon)."""
         rates = [source.rate(seconds) for source in self.sources]
         total = np.zeros((len(self.species), self.levels, *rates[0].shape[2:]))
         for rate, rows, source in zip(rates, self._rows, self.sources, strict=True):
-            for of_species, row in zip(rate, rows, strict=True):  # NumPy would copy all of several rows at once
+            for of_species, row in zip(rate, rows, strict=True):  # fancy indexing would copy all rows
                 total[row, : source.levels] += of_species
         return total
 
 
 class MappedEmissions:
-    """Source that holds the emission of every cell of the grid in one array (..., lat, lon); base of most sources.
+    """Base class of sources that store the emission of all cells in one array (..., lat, lon).
 
-    kind     what it is, in words of reports
-    changes  the rising times [s] at which the emission changes beside the full hours UTC
+    kind     name of the kind of source in reports
+    changes  increasing times [s] at which the emission changes, in addition to the full hours UTC
     """
 
     kind = "sources"
@@ -80,23 +80,23 @@ class MappedEmissions:
     _notices: list[str]
 
     def part(self, window: Window) -> Self:
-        """Return the emission of a window's cells; species, levels and notes stay those of the whole grid."""
+        """Return the emission in a window; species, levels and notes remain those of the whole grid."""
         part = copy(self)
         part._field = np.ascontiguousarray(window.of(self._field))
         part._field.setflags(write=False)
         return part
 
     def notices(self) -> list[str]:
-        """Return what to know of the source before a run, a line each."""
+        """Return the notices of the source before a run, a line each."""
         return list(self._notices)
 
     def notes(self) -> list[str]:
-        """Return the notices, and what else a report should say of the source."""
+        """Return the notices, and additional notes for the report."""
         return self.notices()
 
 
 class SteadyEmissions(MappedEmissions):
-    """Emission that is the same from a time on, and until another [s since the start]; nothing before and after.
+    """Constant emission between two times [s since the start]; zero before and after.
 
     field  [mol/s per cell] of species into the lowest levels, (species, levels, lat, lon)
     """
@@ -119,9 +119,9 @@ class SteadyEmissions(MappedEmissions):
 
 @dataclass(frozen=True)
 class AreaSource:
-    """A steady flux from the ground between two longitudes and two latitudes [degrees], by species [mol m-2 s-1].
+    """Constant flux from a rectangle of longitude and latitude [degrees], by species [mol m-2 s-1].
 
-    Raises CaseError for a box without extent and for a rate that is negative or not finite.
+    Raises CaseError for a rectangle without extent and for a rate that is negative or not finite.
     """
 
     lon: tuple[float, float]
@@ -130,14 +130,16 @@ class AreaSource:
 
     def __post_init__(self) -> None:
         if not (self.lon[0] < self.lon[1] <= self.lon[0] + 360.0 and -90.0 <= self.lat[0] < self.lat[1] <= 90.0):
-            raise CaseError(f"area source {self.lon} E, {self.lat} N: its box has no extent, or leaves the sphere")
+            raise CaseError(
+                f"area source {self.lon} E, {self.lat} N: the rectangle has no extent, or invalid latitudes"
+            )
         for species, rate in self.rates.items():
             if not (isfinite(rate) and rate >= 0.0):
                 raise CaseError(f"area source of {species}: its rate is {rate:g}; give a number of 0 or more")
 
     @property
     def area(self) -> float:
-        """The area of the box [m2]."""
+        """The area of the rectangle [m2]."""
         (west, east), (south, north) = np.radians(self.lon), np.radians(self.lat)
         return float(EARTH_RADIUS**2 * (east - west) * (np.sin(north) - np.sin(south)))
 
@@ -146,15 +148,15 @@ class AreaSource:
 
 
 class AreaEmissions(SteadyEmissions):
-    """The emission of area sources into the lowest layer, where boxes overlap their sum.
+    """Emission of area sources into the lowest layer; overlapping sources are added.
 
-    A cell takes its share of each box by area; what lies outside the grid is cut.
+    The emission of a rectangle is distributed to cells by area; the part outside the grid is cut.
     """
 
     kind = "area sources"
 
     def __init__(self, sources: Sequence[AreaSource], grid: Grid) -> None:
-        """Raises CaseError when there is none, or when no part of one lies in the grid."""
+        """Raise CaseError if there is no source, or a source is entirely outside the grid."""
         if not sources:
             raise CaseError("no area source given; give at least one")
         species = tuple(dict.fromkeys(species for source in sources for species in source.rates))
@@ -166,7 +168,7 @@ class AreaEmissions(SteadyEmissions):
                 raise CaseError(f"{source} lies outside the grid: {grid}")
             outside = 1.0 - float(area.sum()) / source.area
             if outside > 1e-6:
-                notices.append(f"{source}: {100.0 * outside:.3g} % of it lies outside the area")
+                notices.append(f"{source}: {100.0 * outside:.3g} % of it is outside the area")
             for name, rate in source.rates.items():
                 rates[species.index(name), 0] += rate * area
         super().__init__(species, rates, notices=notices)
@@ -174,7 +176,7 @@ class AreaEmissions(SteadyEmissions):
 
 @dataclass(frozen=True)
 class PointSource:
-    """A steady source of one species: where it is [degrees, m above ground] and how much it emits [mol/s].
+    """Constant point source of a species: location [degrees, m above ground] and rate [mol/s].
 
     Raises CaseError for a negative or non-finite height or rate.
     """
@@ -192,12 +194,12 @@ class PointSource:
 
 
 class PointEmissions(SteadyEmissions):
-    """The emission of point sources, each into the one cell that holds it, between two times [s since the start]."""
+    """Emission of point sources, each into one cell, between two times [s since the start]."""
 
     kind = "point sources"
 
     def __init__(self, sources: Sequence[PointSource], grid: Grid, begin: float = -inf, end: float = inf) -> None:
-        """Raises CaseError when there is none, or for a source outside the grid."""
+        """Raise CaseError if there is no source, or for a source outside the grid."""
         if not sources:
             raise CaseError("no point source given; give at least one")
         species = tuple(dict.fromkeys(source.species for source in sources))
@@ -209,7 +211,7 @@ class PointEmissions(SteadyEmissions):
 
 
 def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
-    """The layer, row and column that hold a source; a face belongs to the cell above, north or east of it."""
+    """Return layer, row and column of a source; a face belongs to the cell above, north or east of it."""
     if not (grid.contains(source.lon, source.lat) and source.height <= grid.layer_faces[-1]):
         raise CaseError(
             f"point source of {source.species} at {source.lon:g} E, {source.lat:g} N, {source.height:g} m is "
@@ -221,11 +223,11 @@ def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
 
 
 class PackedSources:
-    """The sum of emission sources as the step reads it, renewed at the beginning of each period.
+    """Packed sum of emission sources for the step, computed at the beginning of each period.
 
-    Emission is constant in each period: an hour UTC, or less where a source changes inside it.
+    Emission is constant in each period: an hour UTC, or less if a source changes within the hour.
 
-    total  sums up (..., lat, lon) over the whole area, of which this may be a part
+    total  function that sums (..., lat, lon) over the whole area, of which this may be a part
     """
 
     def __init__(
@@ -240,37 +242,37 @@ class PackedSources:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources that are summed up."""
+        """The sources."""
         return self._sum.sources if self._sum else ()
 
     def replace(self, sources: Sequence[Source]) -> None:
-        """Take other sources with the species, levels and changes of those of now; raises ValueError for others."""
+        """Replace the sources by ones with the same species, levels and changes; raises ValueError for others."""
         new = CombinedEmissions(sources) if sources else None
         if self._sum and (not new or (new.species, list(new.changes)) != (self.species, list(self._changes))):
-            raise ValueError("sources can be replaced by ones of the same species and changes alone")
+            raise ValueError("sources can be replaced only by sources with the same species and changes")
         self._sum = new
         self._periods.clear()
 
     def middles(self, first: float, last: float) -> list[float]:
-        """The middles of the hours that hold two times, where something is emitted: vegetation needs their weather."""
+        """Return the middles of the hours of two times if there are sources: vegetation needs their weather."""
         return [middle_of_hour(each, self._start) for each in (first, last)] if self._sum else []
 
     def next_change(self, seconds: float) -> float:
-        """The beginning of the next period [s]; infinity where nothing is emitted."""
+        """Return the beginning of the next period [s]; infinity without emission."""
         if not self._sum:
             return np.inf
         later = bisect_right(self._changes, seconds)
         return min([hour_of(seconds, self._start) + HOUR, *self._changes[later : later + 1]])
 
     def at(self, seconds: float) -> tuple[AnyArray, Array]:
-        """Return the packed emission [mol/s] of the period that holds the time, and its sums by species [mol/s].
+        """Return the packed emission [mol/s] in the period of a time, and its sums by species [mol/s].
 
-        The sums are those of the whole area: all ranks call this together.
+        The sums are those of the whole area. Collective.
         """
         return self._periods.of(self.begin_of(seconds))
 
     def changes_at(self, seconds: float) -> bool:
-        """Whether a period begins at a time [s]."""
+        """Return True if a period begins at a time [s]."""
         return self._sum is not None and self.begin_of(seconds) == seconds
 
     def read_ahead(self, seconds: float, pool: Executor | None) -> None:
@@ -279,7 +281,7 @@ class PackedSources:
         self._periods.read_ahead(seconds, pool)
 
     def begin_of(self, seconds: float) -> float:
-        """When the period began that holds a time [s]."""
+        """Return the beginning of the period of a time [s]."""
         if self._sum is None:
             return 0.0
         earlier = bisect_right(self._changes, seconds)
@@ -290,10 +292,10 @@ class PackedSources:
         return packed, self._total(columns)
 
     def _complete(self, make: Callable[[], tuple[AnyArray, Array]]) -> tuple[AnyArray, Array]:
-        """Return an emission that a function makes; ranks with the whole area gather it here."""
+        """Return the emission from a function; subclasses with the whole area gather it from all ranks."""
         return make()
 
     def _build(self, begin: float) -> tuple[AnyArray, Array]:
-        """Return the emission from a time on [mol/s]: packed, and of whole columns (species, lat, lon)."""
+        """Return the emission from a time on [mol/s]: packed, and by column (species, lat, lon)."""
         rate = self._sum.rate(begin) if self._sum else np.zeros((0, 1, *self._columns))
         return self._layout.pack(rate, padding="constant"), rate.sum(axis=1)

@@ -1,7 +1,7 @@
-"""From reported pollutants [kg] to the species of a mechanism [mol].
+"""Speciation: conversion of reported pollutants [kg] to the species of a mechanism [mol].
 
-A pollutant is split into compounds by mass (the inventory's table, or the species map), and a mole of each compound
-becomes so many moles of species (the species map):
+A pollutant is split into compounds by mass (table of the inventory, or species map). The species map converts a mole
+of each compound to moles of species:
 
     moles of k = reported mass  x  sum over compounds c of  share[c] / molar mass[c] x factor[c, k]
 """
@@ -23,9 +23,9 @@ Split = Mapping[str, tuple[Compound, ...]]  # pollutant -> its compounds
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a pollutant's reported mass that becomes one species.
+    """Part of a pollutant that is converted to one species.
 
-    share  of the mass as reported [kg/kg]; where a compound becomes several species, each has a share by its moles
+    share  fraction of the reported mass [kg/kg]; several species of a compound have fractions by their moles
     moles  amount of the species per reported mass of the pollutant [mol/kg]
     """
 
@@ -37,7 +37,7 @@ class Part:
 def read_split(path: Path) -> Split:
     """Return the compounds of each pollutant in an inventory's table.
 
-    The column ``carbon``, atoms of carbon in a molecule, may be left out. Raises DataError for a faulty file.
+    The column ``carbon``, carbon atoms in a molecule, is optional. Raises DataError for an invalid file.
     """
     found: dict[str, list[Compound]] = {}
     for row in read_table(path, COLUMNS):
@@ -49,9 +49,9 @@ def read_split(path: Path) -> Split:
 
 
 def split_of(path: Path, pollutants: Iterable[str], emissions: EmissionMap) -> dict[str, tuple[Compound, ...]]:
-    """Return the compounds of each pollutant: as the species map splits it, else as the inventory's table does.
+    """Return the compounds of each pollutant, from the species map or else from the table of the inventory.
 
-    Raises CaseError for a pollutant that neither splits, DataError for shares that do not sum to one.
+    Raises CaseError for a pollutant in neither of them, DataError for fractions that do not sum to one.
     """
     wanted = tuple(pollutants)
     table = {} if all(name in emissions.split for name in wanted) else read_split(path)
@@ -59,7 +59,7 @@ def split_of(path: Path, pollutants: Iterable[str], emissions: EmissionMap) -> d
     unknown = [name for name in wanted if name not in split]
     if unknown:
         raise CaseError(
-            f"{path} does not say what {', '.join(unknown)} consists of; add lines for it, "
+            f"{path} does not give the compounds of {', '.join(unknown)}; add lines for it, "
             "or [split] in the species map"
         )
     for name in wanted:
@@ -71,10 +71,9 @@ def split_of(path: Path, pollutants: Iterable[str], emissions: EmissionMap) -> d
 
 
 def species_parts(split: Split, emissions: EmissionMap, species: Iterable[str]) -> dict[str, tuple[Part, ...]]:
-    """Return the parts of each pollutant as species of the mechanism; a pollutant that becomes nothing is left out.
+    """Return the parts of each pollutant as species of the mechanism, without pollutants that the map omits.
 
-    Raises CaseError that lists what is missing: a compound that the map does not name, or a species that the mechanism
-    lacks.
+    Raises CaseError that lists compounds without an entry in the map, or species that the mechanism lacks.
     """
     known = frozenset(species)
     unmapped = [f"{each.name} (of {p})" for p, compounds in split.items() for each in compounds
@@ -105,13 +104,13 @@ _ISOPRENE_MASS: Final = 0.06812  # molar mass [kg/mol]
 _ISOPRENE_CARBON: Final = 5.0
 
 Content = Mapping[str, float | None]
-"""Species -> what a mole of it holds: mass [kg] or carbon [mol]; None where that is not known."""
+"""Species -> content of a mole: mass [kg] or carbon [mol]; None if unknown."""
 
 
 def kept_notes(split: Split, emissions: EmissionMap, network: ReactionNetwork) -> list[str]:
-    """Return a line for each pollutant that holds carbon or nitrogen or loses a compound: what is left in species.
+    """Return a line for each pollutant with carbon or nitrogen, or with omitted compounds: the conserved fraction.
 
-    kept = sum over compounds c and species k of n[c] factor[c, k] h[k]  /  sum over c of n[c] h[c]
+    fraction = sum over compounds c and species k of n[c] factor[c, k] h[k]  /  sum over c of n[c] h[c]
 
     with n the moles of a compound in the pollutant, h the mass, the carbon or the nitrogen in a mole.
     """
@@ -136,7 +135,7 @@ def kept_notes(split: Split, emissions: EmissionMap, network: ReactionNetwork) -
 
 
 def isoprene_notes(emissions: EmissionMap, network: ReactionNetwork, compounds: Iterable[str]) -> list[str]:
-    """Return what is left of the carbon of isoprene from vegetation, where it is emitted."""
+    """Return the conserved fraction of carbon of isoprene from vegetation, if it is emitted."""
     if ISOPRENE not in compounds:
         return []
     becomes = emissions.of(ISOPRENE)
@@ -151,7 +150,7 @@ def isoprene_notes(emissions: EmissionMap, network: ReactionNetwork, compounds: 
 def _kept(
     compounds: Iterable[Compound], emissions: EmissionMap, content: Content, held: Callable[[Compound], float]
 ) -> str:
-    """Return what is kept, in per cent, or what is not known."""
+    """Return the conserved fraction in per cent, as text, or the unknown quantity."""
     left, total = 0.0, 0.0
     for compound in compounds:
         moles = compound.share / compound.molar_mass
@@ -159,24 +158,24 @@ def _kept(
         for name, factor in emissions.of(compound.name).items():
             amount = content[name]
             if amount is None:
-                return f"unknown (that of {name} is not told)"
+                return f"unknown (no data for {name})"
             left += moles * factor * amount
-    return f"{100.0 * left / total:.1f} % kept"
+    return f"{100.0 * left / total:.1f} % conserved"
 
 
 def _nitrogen_of(compound: str) -> float:
-    """Atoms of nitrogen in a molecule of an emitted compound; 0 for one that is no substance with nitrogen."""
+    """Return the nitrogen atoms in a molecule of an emitted compound; 0 for other compounds."""
     substance = substances().get(compound)
     return float(substance.nitrogen) if substance is not None else 0.0
 
 
 def _nitrogen(species: Species) -> float | None:
-    """Atoms of nitrogen in a molecule: by its composition, else by a name that means the same everywhere."""
+    """Return the nitrogen atoms in a molecule, from its composition or else from an unambiguous name."""
     substance = substances().get(species.name.upper())
     return species.atoms.get("N", 0.0) if species.atoms else float(substance.nitrogen) if substance else None
 
 
 def _carbon(species: Species, emissions: EmissionMap) -> float | None:
-    """Atoms of carbon in a molecule: as the map says, else by its composition."""
+    """Return the carbon atoms in a molecule, from the map or else from its composition."""
     told = emissions.carbon.get(species.name)
     return told if told is not None else species.atoms.get("C", 0.0) if species.atoms else None

@@ -1,4 +1,4 @@
-"""National totals by sector, as countries report them to EMEP/CEIP, and what a user may choose about them."""
+"""National totals by sector, as countries report them to EMEP/CEIP, and the settings of the inventory."""
 
 import math
 import re
@@ -12,21 +12,21 @@ from airshed.core.text import suggestion
 from airshed.io.tables import read_table, unique
 
 MEMO_ITEMS: Final = ("N_Natural", "O_AviCruise", "P_IntShipping", "z_Memo")
-"""Reported beside the national totals and no part of them: nature, cruising aircraft, ships abroad, others."""
+"""Memo items, which are not part of the national totals: nature, aircraft in cruise, international shipping, others."""
 
 
 @dataclass(frozen=True)
 class InventorySettings:
-    """Which inventory to read, and what to change in it.
+    """Settings of an inventory.
 
-    folder        holds the tables, the map and the methane grid (docs/how-to/emissions.md lists them)
-    year          of the national totals
-    pollutants    to emit, as named in the table of totals; those that the species map makes nothing of are left out
+    folder        folder of the tables, the map and the methane grid (docs/how-to/emissions.md lists them)
+    year          year of the national totals
+    pollutants    pollutants to emit, as named in the table of totals, without pollutants that the species map omits
     scale         factors for what-if runs by pollutant, sector, country (ISO 3166 two letters), or several of them
-                  joined by a slash: {"NOx": 0.7, "F_RoadTransport": 0.5, "DE/A_PublicPower": 0.8}; all that fit are
-                  multiplied
-    leave_out     sectors that are not emitted
-    countries_apart  whether countries of one local time are kept apart, so that each can be selected
+                  joined by a slash: {"NOx": 0.7, "F_RoadTransport": 0.5, "DE/A_PublicPower": 0.8}; all matching
+                  factors are multiplied
+    leave_out     sectors to omit
+    countries_apart  whether countries with the same local time are stored separately, so that each can be selected
     raises  CaseError for a factor that is negative or not a finite number
     """
 
@@ -48,17 +48,17 @@ class InventorySettings:
         return self.folder / "species_split.csv"
 
     def check_scale(self, countries: Iterable[str], sectors: Iterable[str]) -> None:
-        """Raise CaseError for a factor whose key names no pollutant, sector or country."""
+        """Raise CaseError for a factor whose key is not a pollutant, sector or country."""
         known = {*self.pollutants, *countries, *sectors}
         for key in self.scale:
             for name in key.split("/"):
                 if name not in known:
                     raise CaseError(
-                        f"emissions.scale: {name!r} is no pollutant, sector or country; {suggestion(name, known)}"
+                        f"emissions.scale: {name!r} is not a pollutant, sector or country; {suggestion(name, known)}"
                     )
 
     def factor(self, country: str, sector: str, pollutant: str) -> float:
-        """The product of all factors that fit."""
+        """Return the product of all matching factors."""
         names = {country, sector, pollutant}
         return math.prod(factor for key, factor in self.scale.items() if names.issuperset(key.split("/")))
 
@@ -69,7 +69,7 @@ OTHER_POLLUTANTS: Final = (
     "PM2.5", "PM10", "TSP", "BC", "CH4", "CO2", "N2O", "Pb", "Cd", "Hg", "As", "Cr", "Cu", "Ni", "Se", "Zn", "PAHs",
     "PCDD/F", "HCB", "PCBs",
 )  # fmt: skip
-"""What countries report beside the pollutants that are emitted here; a table may have lines of it."""
+"""Other reported pollutants, which a table may contain."""
 
 _YEAR: Final = re.compile("[12][0-9]{3}")
 _LARGEST: Final = 1e8  # more than the whole world emits of anything [Gg/a]; of CO2 it is 4e7
@@ -78,9 +78,9 @@ Key = tuple[str, str, str]  # Country, sector, pollutant
 
 @dataclass(frozen=True)
 class NationalTotals:
-    """Reported emission [Gg/a] by country, sector and pollutant: what is emitted, and what is left out.
+    """Reported emission [Gg/a] by country, sector and pollutant, in the national totals and in omitted sectors.
 
-    other_years  where the table has a total of other years alone: its line there, and the year
+    other_years  line and year of totals that the table has only for other years
     """
 
     emitted: dict[Key, float]
@@ -88,11 +88,11 @@ class NationalTotals:
     other_years: dict[Key, tuple[int, str]]
 
     def countries(self) -> frozenset[str]:
-        """The countries that report anything."""
+        """The countries with reports."""
         return frozenset(country for country, _, _ in (*self.emitted, *self.left_out))
 
     def gaps(self, country: str) -> list[str]:
-        """Return what a country that reports does not report, in a sentence each."""
+        """Return the missing reports of a country with other reports, a sentence each."""
         reported = {key for key in (*self.emitted, *self.left_out) if key[0] == country}
         pollutants = sorted({key[2] for key in self.emitted} - {key[2] for key in reported})
         told = [f"{country} has no totals of {', '.join(pollutants)}"] if reported and pollutants else []
@@ -101,7 +101,7 @@ class NationalTotals:
             (_, sector, pollutant), (line, year) = next(iter(elsewhere.items()))
             several = f"{len(elsewhere)} totals" if len(elsewhere) > 1 else "a total"
             told.append(
-                f"{country} has {several} of other years alone ({pollutant} of {sector} of {year}, line {line})"
+                f"{country} has {several} only for other years ({pollutant} of {sector} of {year}, line {line})"
             )
         return told
 
@@ -110,10 +110,9 @@ def read_totals(
     path: Path, settings: InventorySettings, *, pollutants: Collection[str], sectors: Collection[str],
     countries: Collection[str],
 ) -> NationalTotals:  # fmt: skip
-    """Read the totals of the year of the settings; lines of other years and pollutants are passed over.
+    """Read the totals of the year of the settings; lines of other years and pollutants are skipped.
 
-    Raises DataError for a faulty line, an unknown country, sector or pollutant, and a year or pollutant that is not
-    there.
+    Raises DataError for an invalid line, an unknown country, sector or pollutant, and a missing year or pollutant.
     """
     known = sorted({*sectors, *MEMO_ITEMS, *settings.leave_out})
     reported = {*pollutants, *settings.pollutants, *InventorySettings.pollutants, *OTHER_POLLUTANTS}
@@ -123,9 +122,9 @@ def read_totals(
     for row in read_table(path, COLUMNS):
         year, iso2 = row.text("year"), row.text("iso2")
         if not _YEAR.fullmatch(year):
-            raise row.error(f"year {year[:40]!r} is none; write it with four digits, such as 2022")
+            raise row.error(f"year {year[:40]!r} is not a year; write it with four digits, such as 2022")
         if iso2 not in countries:
-            raise row.error(f"iso2 {iso2[:40]!r} is no country of countries.csv; {suggestion(iso2, countries)}")
+            raise row.error(f"iso2 {iso2[:40]!r} is not in countries.csv; {suggestion(iso2, countries)}")
         key = (iso2, row.known("sector", known), row.known("pollutant", reported))
         years.add(year)
         if key[2] in pollutants and year == str(settings.year):
@@ -139,7 +138,7 @@ def read_totals(
         raise DataError(f"{path} has no totals of {settings.year}; set emissions.year to one of: {there}")
     _require({key[2] for key, _ in found.values()}, pollutants, f"{path} of {settings.year} has no totals of")
     placed = {*sectors, *settings.leave_out}
-    _require(placed, {key[1] for key, _ in found.values()}, f"{path.parent / 'sector_proxies.csv'} says no place for")
+    _require(placed, {key[1] for key, _ in found.values()}, f"{path.parent / 'sector_proxies.csv'} has no proxies for")
     return NationalTotals(
         {key: value for key, value in found.values() if key[1] not in settings.leave_out},
         {key: value for key, value in found.values() if key[1] in settings.leave_out},

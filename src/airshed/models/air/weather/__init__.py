@@ -1,7 +1,7 @@
-"""Meteorological forcing: from data on its own grid to the state of the air on the model's grid."""
+"""Meteorological forcing: input data, interpolated to the model grid, as the state of the air."""
 
 from airshed.models.air.weather.dataset import CallableMeteorology, Calls, DatasetMeteorology
-from airshed.models.air.weather.state import Meteorology, MetState, RepeatedDay, WindowOf, interpolate
+from airshed.models.air.weather.state import Meteorology, MeteorologyWindow, MetState, RepeatedDay, interpolate
 
 __all__ = [
     "CallableMeteorology",
@@ -9,7 +9,7 @@ __all__ = [
     "DatasetMeteorology",
     "MetState",
     "Meteorology",
+    "MeteorologyWindow",
     "RepeatedDay",
-    "WindowOf",
     "interpolate",
 ]

@@ -1,4 +1,4 @@
-"""Air: moist air and the standard atmosphere, a temperature profile for data that has none, cloud."""
+"""Moist air, the standard atmosphere, a temperature profile for data without temperature, and cloud."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ STANDARD_TEMPERATURE = 288.15
 STANDARD_PRESSURE = 101325.0
 """Pressure of the standard atmosphere at sea level [Pa] (ISO 2533)."""
 LAPSE_RATE = 6.5e-3
-"""Fall of temperature with height in the standard troposphere [K/m] (ISO 2533)."""
+"""Lapse rate of the standard troposphere [K/m] (ISO 2533)."""
 TROPOPAUSE_TEMPERATURE = 216.65
 """Temperature of the standard atmosphere from 11 km to 20 km [K] (ISO 2533)."""
 LAPSE_EXPONENT = LAPSE_RATE * GAS_CONSTANT_DRY_AIR / GRAVITY
@@ -28,41 +28,41 @@ LAPSE_EXPONENT = LAPSE_RATE * GAS_CONSTANT_DRY_AIR / GRAVITY
 STANDARD_HEIGHTS = np.array([0.0, 11e3, 20e3, 32e3, 47e3, 51e3, 71e3, 84.852e3])
 """Geopotential heights between which the temperature of the standard atmosphere is linear [m].
 
-Source: U.S. Standard Atmosphere 1976 (NOAA-S/T 76-1562), table 4; up to 32 km it is that of ISO 2533. The model has one
-gravity at all heights, so that its heights are geopotential ones.
+Source: U.S. Standard Atmosphere 1976 (NOAA-S/T 76-1562), table 4; up to 32 km identical to ISO 2533. Gravity is
+constant in the model, so that its heights are geopotential heights.
 """
 STANDARD_TEMPERATURES = np.array([288.15, 216.65, 216.65, 228.65, 270.65, 270.65, 214.65, 186.946])
-"""Temperatures there [K]; above the last one it stays as it is."""
+"""Temperatures at these heights [K], constant above the last one."""
 
 _EPSILON = MOLAR_MASS_WATER / MOLAR_MASS_DRY_AIR
 
 
 def mole_fraction(specific_humidity: Array) -> Array:
-    """Return water vapour [mol/mol of moist air] of specific humidity [kg/kg]: q / (eps + (1 - eps) q)."""
+    """Return water vapour [mol/mol of moist air] from specific humidity [kg/kg]: q / (eps + (1 - eps) q)."""
     mass = (1.0 - _EPSILON) * specific_humidity
     mass += _EPSILON
     return np.asarray(specific_humidity / mass)
 
 
 def molar_mass(water_vapour: Array) -> Array:
-    """Return the molar mass of moist air [kg/mol] of its water vapour [mol/mol]."""
+    """Return the molar mass of moist air [kg/mol] from its water vapour [mol/mol]."""
     mass = np.asarray((MOLAR_MASS_WATER - MOLAR_MASS_DRY_AIR) * water_vapour)
     mass += MOLAR_MASS_DRY_AIR
     return mass
 
 
 def virtual_temperature(temperature: Array, water_vapour: Array) -> Array:
-    """Return the temperature [K] at which dry air has the density of the moist air: T M_dry / M_moist."""
+    """Return the virtual temperature [K]: T M_dry / M_moist."""
     return np.asarray(temperature * (MOLAR_MASS_DRY_AIR / molar_mass(water_vapour)))
 
 
 def molar_density(pressure: Array, temperature: Array) -> Array:
-    """Return moles of air per volume p / (R T) [mol/m3]."""
+    """Return the molar density of air p / (R T) [mol/m3]."""
     return np.asarray(pressure / (GAS_CONSTANT * temperature))
 
 
 def relative_humidity(water_vapour: Array, temperature: Array, pressure: Array) -> Array:
-    """Return vapour pressure over saturation vapour pressure [1]."""
+    """Return the ratio of vapour pressure to saturation vapour pressure [1]."""
     return np.asarray(water_vapour * pressure / saturation_vapour_pressure(temperature))
 
 
@@ -78,7 +78,7 @@ def standard_water_vapour(pressure: Array, temperature: Array, surface_pressure:
 
 
 def standard_temperature(height: Array) -> Array:
-    """Return the temperature [K] of the standard atmosphere at geopotential heights [m]: linear between those listed.
+    """Return the temperature [K] of the standard atmosphere at geopotential heights [m], by linear interpolation.
 
     source  U.S. Standard Atmosphere 1976
     """
@@ -88,8 +88,8 @@ def standard_temperature(height: Array) -> Array:
 def standard_pressure(height: Array) -> Array:
     """Return the pressure [Pa] of the standard atmosphere at geopotential heights [m].
 
-    In each layer p = pb (T / Tb)^(-g / (R G)) with the gradient G of the temperature, or pb exp(-g (z - zb) / (R Tb))
-    where there is none. source  U.S. Standard Atmosphere 1976
+    In each layer p = pb (T / Tb)^(-g / (R G)) with the temperature gradient G, or pb exp(-g (z - zb) / (R Tb)) in
+    isothermal layers. source  U.S. Standard Atmosphere 1976
     """
     pressure = np.full(np.shape(height), STANDARD_PRESSURE)
     tops = np.append(STANDARD_HEIGHTS[1:], np.inf)
@@ -121,10 +121,10 @@ def inverse_scale_height(virtual: Array) -> Array:
 def hypsometric_heights(pressure: Array, inverse: Array, surface_pressure: Array) -> Array:
     """Return the heights above ground [m] of levels, from the ground up, by the hypsometric equation.
 
-    z(k) - z(k-1) = ln(p(k-1) / p(k)) / mean(g / (R Tv)), and Tv below the first level is that of the first level;
-    so g / (R Tv) linear in height between the levels gives back exactly their pressures.
+    z(k) - z(k-1) = ln(p(k-1) / p(k)) / mean(g / (R Tv)), with Tv of the first level below it. Integration of
+    g / (R Tv), linear in height between the levels, then reproduces their pressures exactly.
 
-    reads  pressure [Pa], falling, inverse: g / (R Tv) [1/m]  (level, ...);  surface_pressure [Pa] (...)
+    reads  pressure [Pa], decreasing, inverse: g / (R Tv) [1/m]  (level, ...);  surface_pressure [Pa] (...)
     """
     rises = np.empty_like(inverse)
     np.divide(pressure[:-1], pressure[1:], out=rises[1:])
@@ -142,7 +142,7 @@ def hypsometric_heights(pressure: Array, inverse: Array, surface_pressure: Array
 def hydrostatic_density(face_pressure: Array, water_vapour: Array, thickness: Array) -> Array:
     """Return the molar density (p_below - p_above) / (g M dz) [mol/m3] of layers from pressures [Pa] at their faces.
 
-    The mass of a column is then (p_ground - p_top) / g to round-off.
+    The mass of a column is (p_ground - p_top) / g to round-off.
     """
     density = face_pressure[:-1] - face_pressure[1:]
     density /= GRAVITY * thickness[:, None, None]
@@ -158,7 +158,7 @@ SURFACE_RELATIVE_HUMIDITY = 0.77
 """Mean relative humidity of surface air (Manabe & Wetherald 1967)."""
 
 DIURNAL_DEPTH = 5000.0
-"""Pressure depth over which the daily wave of temperature falls by e, about 400 m [Pa]."""
+"""Pressure depth over which the diurnal temperature wave decreases by a factor e, about 400 m [Pa]."""
 
 _LAND_AMPLITUDE = 5.0
 _SEA_AMPLITUDE = 0.3
@@ -168,8 +168,8 @@ _HOUR_OF_MAXIMUM = 14.5
 def sea_level_temperature(when: np.datetime64, lat: Array) -> Array:
     """Return the zonal mean temperature at sea level [K] by date and latitude [degrees north].
 
-    T = mean(lat) - amplitude(lat) cos(2 pi (day - 28) / 365.25), tables at 15, 30 ... 75 degrees, linear between them,
-    the southern half-year later
+    T = mean(lat) - amplitude(lat) cos(2 pi (day - 28) / 365.25), tables at 15, 30 ... 75 degrees, linear between them;
+    shifted by half a year in the south
     source  Collins & Langley 1999, UNB Technical Report 203 (the UNB3 model), from the U.S. Standard Atmosphere
             Supplements 1966
     """
@@ -184,7 +184,7 @@ def sea_level_temperature(when: np.datetime64, lat: Array) -> Array:
 def temperature_of_humidity(water_vapour: Array, pressure: Array) -> Array:
     """Return the temperature [K], reduced to 1013.25 hPa, at which near-ground air has the mean relative humidity.
 
-    The dew point of e / 0.77, brought to sea level with the standard lapse rate: an estimate that knows the air mass.
+    It is the dew point of e / 0.77, reduced to sea level with the standard lapse rate: an estimate for the air mass.
     """
     local = dew_point(water_vapour * pressure / SURFACE_RELATIVE_HUMIDITY)
     return np.asarray(local * (STANDARD_PRESSURE / pressure) ** LAPSE_EXPONENT)
@@ -193,7 +193,7 @@ def temperature_of_humidity(water_vapour: Array, pressure: Array) -> Array:
 def fit_plane(values: Array, lat: Array, lon: Array) -> Array:
     """Return the least-squares plane a + b lat + c lon of values (lat, lon): the large-scale part of a field."""
     north, east = lat[:, None] - lat.mean(), lon - lon.mean()
-    # on rows and columns the three parts of the plane are orthogonal: each coefficient comes by itself
+    # on rows and columns the three parts of the plane are orthogonal: coefficients are independent
     by_north, by_east = (
         np.sum(values * along) / max(np.sum(np.broadcast_to(along, values.shape) ** 2), 1e-300)
         for along in (north, east)
@@ -204,9 +204,9 @@ def fit_plane(values: Array, lat: Array, lon: Array) -> Array:
 def diurnal_wave(when: np.datetime64, lat: Array, lon: Array, land_fraction: Array) -> Array:
     """Return the deviation of the surface temperature from its daily mean [K], (lat, lon).
 
-    A cos(2 pi (h - 14.5) / 24) with h the true solar hour; A = 5 K over land and 0.3 K over sea, each times the sine
-    of the sun's elevation at noon: the first harmonic of the daily wave, with the range of 10 K that mid-latitude
-    land shows under half-clouded skies.
+    A cos(2 pi (h - 14.5) / 24) with the true solar hour h. A is 5 K over land and 0.3 K over sea, times the sine of
+    the solar elevation at noon: the first harmonic of the diurnal wave. The range of 10 K is typical for mid-latitude
+    land under half-clouded skies.
     """
     date = when.astype("datetime64[ns]")
     utc_hour = (date - date.astype("datetime64[D]")) / np.timedelta64(1, "h")
@@ -221,8 +221,8 @@ def temperature_profile(
 ) -> Array:
     """Return temperature [K] at pressures (level, lat, lon) [Pa].
 
-    T = max( T0 (p / 1013.25 hPa)^0.190, Ts(p) ) + T' exp( -(ps - p) / 50 hPa ), and not below the dew point; the first
-    term is the standard lapse rate of 6.5 K/km in pressure, Ts the standard stratosphere: 216.65 K up to 20 km.
+    T = max( T0 (p / 1013.25 hPa)^0.190, Ts(p) ) + T' exp( -(ps - p) / 50 hPa ), at least the dew point. The first term
+    is the standard lapse rate of 6.5 K/km in pressure, Ts the standard stratosphere: 216.65 K up to 20 km.
 
     reads  sea_level    [K]  T0, (lat, lon)
            near_ground  [K]  T', the deviation at the ground from the first term, (lat, lon)
@@ -259,11 +259,11 @@ def cloud_fraction(relative_humidity: Array, land_fraction: Array) -> Array:
     """
     critical = _CRITICAL_LAND * land_fraction + _CRITICAL_SEA * (1.0 - land_fraction)
     dryness = (1.0 - relative_humidity) / (1.0 - critical)
-    return 1.0 - np.sqrt(np.minimum(np.maximum(dryness, 0.0), 1.0))  # as it can be compiled, see kernels.one_pass
+    return 1.0 - np.sqrt(np.minimum(np.maximum(dryness, 0.0), 1.0))  # a form that kernels.one_pass compiles
 
 
 def total_cover(fraction: Array) -> Array:
-    """Return the total cover of layers (level, ...) that overlap at most when they touch, at random otherwise.
+    """Return the total cover of layers (level, ...) with maximum-random overlap.
 
     1 - product over k of (1 - max(c(k), c(k-1))) / (1 - c(k-1))
     source  Geleyn & Hollingsworth 1979, Beitr. Phys. Atmos. 52, 1-16
@@ -281,18 +281,18 @@ def _gaps(here: Array, below: Array) -> Array:
 
 
 def diagnosed_cover(relative_humidity: Array, heights: Array, land_fraction: Array) -> Array:
-    """Return the total cover of the layers above 100 m (level, lat, lon): moist air at the ground is no cloud."""
+    """Return the total cover of the layers above 100 m (level, lat, lon): moist air at the ground is not cloud."""
     return total_cover(cloud_fraction(relative_humidity[_with_cloud(heights)], land_fraction))
 
 
 def possible_covers(
     water_vapour: Array, temperature: Array, pressure: Array, heights: Array, land_fraction: Array
 ) -> Array:
-    """Return five total covers, each as likely as the others, where the temperature is an estimate: (5, lat, lon).
+    """Return five equally likely total covers for an estimated temperature: (5, lat, lon).
 
-    They belong to T + 3 K times the middles of the fifths of the normal distribution; 3 K is about how far the air
-    aloft departs in summer from the mean of season and latitude. Taken at its word, such an estimate makes the cover 0
-    or 1 nearly everywhere, with edges in light, heat and mixing that no weather has.
+    Their temperatures are T + 3 K times the centres of the quintiles of the normal distribution; 3 K is about the
+    standard deviation of air aloft in summer from the mean of season and latitude. A single estimate would give a cover
+    of 0 or 1 almost everywhere, with unrealistic edges in light, heat and mixing.
 
     reads  water_vapour [mol/mol], temperature [K], pressure [Pa]  (level, lat, lon);  heights [m]  (level,)
     """
@@ -315,6 +315,6 @@ def _fraction(vapour_pressure: Array, exponential: Array, land_fraction: Array) 
 
 
 def _with_cloud(heights: Array) -> slice:
-    """Return the layers whose moist air counts as cloud: those above 100 m, or all where none reaches so high."""
+    """Return the layers whose moist air is cloud: layers above 100 m, or all layers of a lower grid."""
     first = int(np.searchsorted(heights, _DEEPEST_FOG, side="right"))
     return slice(first if first < heights.size else 0, None)

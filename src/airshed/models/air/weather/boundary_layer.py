@@ -36,10 +36,10 @@ def net_radiation(incoming: Array, temperature: Array, cloud: Array) -> Array:
 
 
 def daytime_heat_flux(net: Array, temperature: Array, latent: Array | None) -> Array:
-    """Return the sensible heat flux over land [W/m2], positive upwards; the ground takes 0.1 of the net radiation Q.
+    """Return the sensible heat flux over land [W/m2], positive upwards; the ground heat flux is 0.1 of net radiation Q.
 
-    With the latent heat flux known: 0.9 Q - LE, LE at most the 1.26 / (1 + g/s) 0.9 Q of a wet surface: what evaporates
-    beyond that had more radiation than Q. Without it, the modified Priestley-Taylor form
+    With a known latent heat flux: 0.9 Q - LE, with LE at most 1.26 / (1 + g/s) 0.9 Q of a wet surface: a larger LE
+    implies a net radiation above Q. Without it, the modified Priestley-Taylor form
     H = (g/s) / (1 + g/s) 0.9 Q - 20, with s the slope of saturation vapour pressure and g = 0.66 hPa/K.
     source  Holtslag & van Ulden 1983 (alpha = 1, beta' = 20 W/m2); wet surface: Priestley & Taylor 1972, MWR 100, 81-92
     """
@@ -67,10 +67,10 @@ def stability_momentum(zeta: Array) -> Array:
 
 
 def roughness_length(wind: Array, height: float, land_fraction: Array) -> Array:
-    """Return the roughness length of cells [m], that of the sea under the friction of a neutral wind at a height.
+    """Return the roughness length of cells [m], for sea from the friction velocity of a neutral wind at a height.
 
-    The sea's roughness and the friction velocity depend on each other; four rounds settle both to 1e-3. It is half the
-    height at most: beyond there is no log law, as in a layer thinner than bushes or a wind faster than any.
+    The roughness of the sea and the friction velocity depend on each other; four iterations converge to 1e-3. The
+    maximum is half the height, above which the log law is not valid.
     """
     speed = np.maximum(wind, _LEAST_WIND)
     roughness = np.minimum(landcover.roughness_length(land_fraction, 0.04 * speed), 0.5 * height)
@@ -88,7 +88,7 @@ def inverse_obukhov(friction: Array, temperature: Array, kinematic_flux: Array) 
 def friction_of_flux(wind: Array, height: float, roughness: Array, temperature: Array, kinematic_flux: Array) -> Array:
     """Return u* [m/s] of wind and heat flux: u* = k U / (ln(z/z0) - psi(z/L) + psi(z0/L)), by 12 fixed-point steps.
 
-    z/L is kept below 1: in stabler air the log law with psi = -5 z/L no longer holds.
+    z/L is limited to 1: in more stable air the log law with psi = -5 z/L is not valid.
     """
     speed = np.maximum(wind, _LEAST_WIND)
     logarithm = np.log(height / roughness)
@@ -104,8 +104,8 @@ def friction_of_flux(wind: Array, height: float, roughness: Array, temperature: 
 def friction_of_night(wind: Array, height: float, roughness: Array, temperature: Array, theta_scale: Array) -> Array:
     """Return u* [m/s] of stable air with a known theta*.
 
-    u* = (C U / 2) (1 + sqrt(1 - (2 u0 / (C^0.5 U))^2)), C = k / ln(z/z0), u0^2 = 5 z g theta* / T; below the wind at
-    which the root vanishes, u* is proportional to the wind
+    u* = (C U / 2) (1 + sqrt(1 - (2 u0 / (C^0.5 U))^2)), C = k / ln(z/z0), u0^2 = 5 z g theta* / T; for winds with a
+    negative argument of the root, u* is proportional to the wind
     source  Venkatram 1980, Bound.-Layer Meteorol. 19, 481-485; as in Cimorelli et al. 2005, J. Appl. Meteorol. 44
     """
     speed = np.maximum(wind, _LEAST_WIND)
@@ -123,19 +123,19 @@ def kinematic(flux: Array, pressure: Array, temperature: Array) -> Array:
 
 
 def buoyancy_of_evaporation(evaporation: Array, pressure: Array, temperature: Array) -> Array:
-    """Return 0.61 T w'q' [K m/s] of an evaporation [kg m-2 s-1]: vapour is lighter than air."""
+    """Return the buoyancy flux 0.61 T w'q' [K m/s] of an evaporation [kg m-2 s-1]."""
     density = pressure / (GAS_CONSTANT_DRY_AIR * temperature)
     return np.asarray(0.61 * temperature * evaporation / density)
 
 
 LEAST_HEIGHT = 100.0
-"""Least height of the boundary layer [m]."""
+"""Minimum height of the boundary layer [m]."""
 GREATEST_HEIGHT = 4000.0
-"""Greatest height of the boundary layer [m]."""
+"""Maximum height of the boundary layer [m]."""
 LEAST_DIFFUSIVITY = 0.1
-"""Diffusivity left in the calm free troposphere [m2/s]."""
+"""Minimum diffusivity of the free troposphere [m2/s]."""
 GREATEST_DEFICIT = 600.0
-"""Heat that a night takes out of the air at most [K m], the filling of an inversion of 6 K over 200 m."""
+"""Maximum heat loss of the air in a night [K m], the deficit of an inversion of 6 K over 200 m."""
 
 _STABLE_GRADIENT = GRAVITY / HEAT_CAPACITY_DRY_AIR - LAPSE_RATE
 _INVERSION_GRADIENT = 6.0 / 200.0
@@ -153,11 +153,11 @@ def coriolis(lat: Array) -> Array:
 
 
 def equilibrium_height(friction: Array, inverse_obukhov: Array, lat: Array, inversion: Array | float = 0.0) -> Array:
-    """Return the depth [m] to which the wind's friction keeps neutral and stable air mixed.
+    """Return the equilibrium depth [m] of the neutral and stable boundary layer.
 
     1 / h^2 = f^2 / (0.6 u*)^2 + N f / (1.36 u*)^2 + f u*^3 / (k L) / (0.51 u*^2)^2 ; unstable air counts as neutral.
     N is the stability of the air above: 0.0105 /s in the standard atmosphere, 0.032 /s in the inversion of a night;
-    ``inversion`` is the share of the area under such an inversion [1]
+    ``inversion`` is the fraction of the area under such an inversion [1]
     source  Zilitinkevich, Esau & Baklanov 2007, Q. J. R. Meteorol. Soc. 133, 265-271
     """
     f = coriolis(lat)
@@ -170,10 +170,10 @@ def equilibrium_height(friction: Array, inverse_obukhov: Array, lat: Array, inve
 
 
 def accumulate_heat(heat: Array, before: Array, now: Array, seconds: float) -> Array:
-    """Return the heat [K m] that the ground has given the air since the morning.
+    """Return the heat input [K m] to the air since the morning.
 
-    By day the flux w'theta' [K m/s] adds to it, by trapezoids. At night it is reset to 0 and becomes a deficit, of
-    600 K m at most, which the next morning has to fill before the convective layer grows.
+    By day it is the integral of the flux w'theta' [K m/s], by the trapezoidal rule. At night it is reset to 0 and
+    becomes a deficit of at most 600 K m, which the next morning compensates before the convective layer grows.
     """
     day = heat + 0.5 * (before + now) * seconds
     night = np.minimum(heat, 0.0) + now * seconds
@@ -181,7 +181,7 @@ def accumulate_heat(heat: Array, before: Array, now: Array, seconds: float) -> A
 
 
 def convective_height(heat: Array) -> Array:
-    """Return the depth [m] of a layer mixed from below into air of the standard lapse rate.
+    """Return the depth [m] of a convective layer that grows into air of the standard lapse rate.
 
     h^2 = 2 (1 + 2 A) / gamma * heat,  A = 0.2 (entrainment),  gamma = g / cp - 6.5 K/km = 3.3 K/km
     source  Tennekes 1973, J. Atmos. Sci. 30, 558-567: h dh/dt = (1 + 2 A) w'theta' / gamma
@@ -193,7 +193,7 @@ def richardson_height(theta: Array, east: Array, north: Array, heights: Array, f
     """Return the height [m] where the bulk Richardson number from the lowest layer first reaches 0.25.
 
     Ri(z) = g / theta_s (theta(z) - theta_s) (z - z_s) / ( |V(z) - V_s|^2 + 100 u*^2 ), linear between layers;
-    theta_s carries the thermal excess of convective plumes
+    theta_s includes the thermal excess of convective plumes
     source  Vogelezang & Holtslag 1996, Bound.-Layer Meteorol. 81, 245-269
 
     reads  theta [K], east, north [m/s]  (level, lat, lon);  heights [m]  (level,);  friction, excess  (lat, lon)
@@ -218,7 +218,7 @@ def stability_heat(zeta: Array) -> Array:
 
 
 def boundary_layer_diffusivity(heights: Array, depth: Array, friction: Array, inverse_obukhov: Array) -> Array:
-    """Return K = k u* / phi_h(z_s / L) z (1 - z / h)^2 [m2/s] at heights (face,), 0 at the ground and from h up.
+    """Return K = k u* / phi_h(z_s / L) z (1 - z / h)^2 [m2/s] at heights (face,), 0 at the ground and above h.
 
     z_s = min(z, 0.1 h) in unstable air, z in stable air
     source  Troen & Mahrt 1986, Bound.-Layer Meteorol. 37, 129-148

@@ -1,4 +1,4 @@
-"""The weather of a case: analytic air, ERA5 files, or what takes its place."""
+"""Weather of a case: analytic air, ERA5 files, or data of the user."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -24,7 +24,14 @@ from airshed.models.air.light import Light
 from airshed.models.air.weather.dataset import CallableMeteorology, Calls, DatasetMeteorology
 from airshed.models.air.weather.fields import WeatherField, WeatherNeeds, by_name
 from airshed.models.air.weather.placement import Area, PlacedField
-from airshed.models.air.weather.state import CheckedSeries, Meteorology, MetState, OneAtATime, RepeatedDay, WindowOf
+from airshed.models.air.weather.state import (
+    CheckedSeries,
+    LockedMeteorology,
+    Meteorology,
+    MeteorologyWindow,
+    MetState,
+    RepeatedDay,
+)
 from airshed.parallel.domain import Subdomain
 
 if TYPE_CHECKING:
@@ -32,26 +39,25 @@ if TYPE_CHECKING:
 
 
 WATER_DENSITY: Final = 1000.0
-"""Of rain [kg m-3]."""
+"""Density of rain [kg m-3]."""
 
 MOST_WIND: Final = 1e3
-"""Speed [m/s] beyond that of any wind, as of data that is read."""
+"""Upper limit of wind speed [m/s], as for data."""
 
 
 def uniform_meteorology(
     settings: MeteorologySection, grid: Grid, start: np.datetime64, land: Array, window: Window | None = None,
     extra: Sequence[WeatherField] = (),
 ) -> DatasetMeteorology:  # fmt: skip
-    """Return steady air from the values of a case: isothermal, hydrostatic, with winds given at the cell faces.
+    """Return steady air from the values of a case: isothermal, hydrostatic, with winds at the cell faces.
 
-    p(z) = p0 exp(-g M z / (R T)); turning with period P around the middle (lon0, lat0) of the area [m/s],
+    p(z) = p0 exp(-g M z / (R T)); rotation with period P about the middle (lon0, lat0) of the area [m/s],
 
         u = -omega R cos(lat) (sin(lat) - sin(lat0)) / cos^2(lat0),  v = omega R cos^2(lat0) / cos(lat) (lon - lon0)
 
-    with omega = 2 pi / P. In longitude and sin(lat), the coordinates in which areas are true, this is a harmonic
-    oscillator: without divergence, and everything is back after P at any latitude; near the middle it turns as a solid.
-    The middle is that of the whole ``grid``, also where only the states of a ``window`` of it are made. Raises
-    CaseError for a wind faster than any.
+    with omega = 2 pi / P. In the equal-area coordinates longitude and sin(lat) this is a harmonic oscillator: the flow
+    is non-divergent and periodic with P at any latitude, and a solid-body rotation near the middle. The middle is that
+    of the whole ``grid``, also for the states of a ``window``. Raises CaseError for a wind above the limit.
     """
     lon, lat = grid.middle
     (at_x, at_y), whole = grid.face_centres, Area.of(grid, None)
@@ -60,8 +66,8 @@ def uniform_meteorology(
     fastest = max(float(np.abs(wind_x).max()), float(np.abs(wind_y).max()))
     if not fastest <= MOST_WIND:
         raise CaseError(
-            f"meteorology.eastward, northward and rotation make a wind of {fastest:.3g} m/s, and {MOST_WIND:g} m/s is "
-            "the most; take a slower one, or an area farther from the poles"
+            f"meteorology.eastward, northward and rotation give a wind of {fastest:.3g} m/s, above the limit of "
+            f"{MOST_WIND:g} m/s; take a slower one, or an area farther from the poles"
         )
     temperature, height = settings.temperature.value, grid.level
     pressure = settings.pressure.value * np.exp(-GRAVITY * MOLAR_MASS_DRY_AIR * height / (GAS_CONSTANT * temperature))
@@ -85,7 +91,7 @@ def uniform_meteorology(
         part = np.maximum(inside, 0.0) / grid.thickness
         data[by_name()["cloud_water"].cf_name] = PlacedField(("level",), part * settings.cloud_water.value)
     if settings.updraught.value > 0.0:
-        growth = np.minimum(grid.layer_faces / max(base, 1.0), 1.0)  # to the base of the cloud
+        growth = np.minimum(grid.layer_faces / max(base, 1.0), 1.0)  # up to the cloud base
         flux = np.where(grid.layer_faces < top, growth, 0.0) * settings.updraught.value
         data[by_name()["updraught_mass_flux"].cf_name] = PlacedField(("level_face",), flux)
     return DatasetMeteorology(data, grid, start, land_fraction=land, window=window, extra=extra)
@@ -94,8 +100,8 @@ def uniform_meteorology(
 def _winds(
     settings: MeteorologySection, lon: Array, lat: Array, middle_lon: float, middle_lat: float
 ) -> tuple[Array, Array]:
-    """Return the eastward and northward wind [m/s] at places [rad]."""
-    # a wind towards the pole converges with the meridians; so scaled its flux through every circle is the same
+    """Return the eastward and northward wind [m/s] at coordinates [rad]."""
+    # meridians converge towards the pole; with this scaling the flux through every parallel is the same
     narrowing = np.cos(middle_lat) / np.maximum(np.cos(lat), 1e-3)
     east, north = np.full(lat.shape, settings.eastward.value), narrowing * settings.northward.value
     if settings.rotation is not None:
@@ -108,22 +114,22 @@ def _winds(
 
 _HOUR = 3600.0
 _PEAK = 27.0 / 4.0
-"""Makes 1 of the largest s (1 - s)^2, which lies at s = 1/3."""
+"""Normalisation of s (1 - s)^2, whose maximum is at s = 1/3."""
 _LEAST_DEPTH = 1e-3
-"""[m] Below the lowest face between layers: such a layer mixes nothing."""
+"""Minimum depth of the mixed layer [m], below any face between layers."""
 
 
 class DailyMixing(CheckedSeries):
-    """Steady air with a turbulent layer that follows the sun over each column; new at every hour, linear in between.
+    """Steady air with a turbulent layer that depends on the solar zenith angle; hourly instants, linear in between.
 
         K(z) = K0 + K1 c 27/4 s (1 - s)^2,   s = z / (depth c) < 1,   c = max(cos zenith angle, 0)
 
-    with K0 the diffusivity of ``base``; the profile is that of O'Brien 1970, J. Atmos. Sci. 27, 1213-1215, with
-    nothing left at its top. It depends on place and time alone: a part of the grid has the bits of the whole.
+    with K0 the diffusivity of ``base``; the profile is that of O'Brien 1970, J. Atmos. Sci. 27, 1213-1215, with zero
+    diffusivity at its top. It depends only on location and time, so that a part of the grid is bitwise identical.
 
-    base   the steady air of ``grid``, which may be a part of a case's
-    depth  [m] of the layer under a sun that stands overhead;  largest  [m2/s] its K1
-    last   [s] since the start, the end of the time for which instants are made
+    base   the steady air of ``grid``, which may be a part of the grid of a case
+    depth  [m] of the layer with the sun overhead;  largest  [m2/s] its K1
+    last   [s] since the start, the end of the period
     """
 
     def __init__(
@@ -132,7 +138,7 @@ class DailyMixing(CheckedSeries):
         self._base, self._light, self._depth, self._largest = base, light, depth, largest
         self._heights = grid.layer_faces[1:-1, None, None]
         count = int(np.ceil(last / _HOUR))
-        text = f"diagnosed: up to {largest:g} m2/s in a layer of up to {depth:g} m that follows the sun"
+        text = f"diagnosed: up to {largest:g} m2/s in a layer of up to {depth:g} m, by solar zenith angle"
         super().__init__(
             tuple(_HOUR * hour for hour in range(count + 1)), Area.of(grid, None), self._state,
             {**base.provenance, "diffusivity": text},
@@ -149,7 +155,7 @@ class DailyMixing(CheckedSeries):
 
 
 def mixing_profile(heights: Array, depth: Array) -> Array:
-    """Return 27/4 s (1 - s)^2 with s = height / depth [1], 0 from the depth up: 1 at a third of it."""
+    """Return 27/4 s (1 - s)^2 with s = height / depth [1], 0 above the depth; the maximum is 1 at s = 1/3."""
     part = np.minimum(heights / np.maximum(depth, _LEAST_DEPTH), 1.0)
     return np.asarray(_PEAK * part * (1.0 - part) ** 2)
 
@@ -158,27 +164,27 @@ Given: TypeAlias = "xr.Dataset | Callable[[float], xr.Dataset] | Meteorology | N
 
 
 NOTHING_MORE = WeatherNeeds()
-"""What processes want that do with the fields that every state holds, and with their own columns."""
+"""Default needs of processes: no optional fields, and no margin of columns."""
 
 
 def weather_of(
     case: Case, grid: Grid, subdomain: Subdomain, land: Array, given: Given, needs: WeatherNeeds = NOTHING_MORE
-) -> OneAtATime:
-    """Return the air over the columns held here, of a case on the whole `grid`; all ranks call together.
+) -> LockedMeteorology:
+    """Return the weather over the columns of this rank, for a case on the whole `grid`; collective.
 
-    It may be asked by several threads: `at` for the columns held here, `around` for those with the margin of `needs`,
-    as far as the whole reaches. Both have the bits of the whole area's.
+    It is thread-safe: `at` is for the columns of this rank, `around` for these and the margin of `needs` within the
+    grid. Both are bitwise identical to the whole area.
 
     land   (lat, lon) [1] land fraction of the whole grid
-    given  what takes the place of the case's weather
-    needs  what processes want besides
-    raises CaseError for what cannot be weather, DataError where data does not cover the grid or the time
+    given  data that replaces the weather of the case
+    needs  additional fields that processes require
+    raises CaseError for invalid weather, DataError if data does not cover the grid or the time
     """
     base = _of_window(case, grid, subdomain, land, given, needs)
     days = int(np.ceil(case.time.spinup.value / SECONDS_PER_DAY))
     repeated = RepeatedDay(base, days) if days and len(base.times) > 1 else base
     wider = subdomain.window.grown(needs.margin, *grid.shape[1:])
-    return OneAtATime(repeated, None if subdomain.alone or needs.margin == 0 else subdomain.window.within(wider))
+    return LockedMeteorology(repeated, None if subdomain.alone or needs.margin == 0 else subdomain.window.within(wider))
 
 
 def _of_window(
@@ -203,14 +209,14 @@ def _of_window(
                 f"the meteorology is a {type(given).__name__}; give an xarray.Dataset with CF names such as "
                 "eastward_wind, or a function that takes seconds and returns one"
             )
-        return given if window is None else WindowOf(given, window, grid)
+        return given if window is None else MeteorologyWindow(given, window, grid)
     if settings.kind == "era5":
         from airshed.models.air.weather.era5 import Era5Meteorology
-        from airshed.models.air.weather.era5_data import Reading, open_part
+        from airshed.models.air.weather.era5_data import ReadingPlan, open_part
 
         files, length = case.files(settings.files, "meteorology.files"), case.time.length.value
         windows = [wider(tile.window) for tile in subdomain.decomposition.tiles()]
-        reading = Reading(windows, subdomain.ranks, case.parallel.input)
+        reading = ReadingPlan(windows, subdomain.ranks, case.parallel.input)
         data = open_part(files, grid, start, length, reading, needs.fields)
         return Era5Meteorology(data, grid, start, length=length, land_fraction=land, window=window)
     if settings.kind == "wrf":
@@ -222,13 +228,13 @@ def _of_window(
         steady = uniform_meteorology(settings, grid, start, land, window, needs.fields)
         return _with_daytime_diffusivity(case, grid if window is None else grid.part(window), steady)
     raise CaseError(
-        "this case waits for its meteorology: give it to Simulation(case, meteorology=...), or set "
+        "this case has no meteorology: give it to Simulation(case, meteorology=...), or set "
         'meteorology.kind to "era5", "wrf" or "uniform"'
     )
 
 
 def _with_daytime_diffusivity(case: Case, grid: Grid, steady: Meteorology) -> Meteorology:
-    """Steady air with the mixing by the sun that a case requests, as long as it lasts, a whole day with a spin-up."""
+    """Return steady air with the daytime mixing of a case, for its length, and for a whole day with a spin-up."""
     settings = case.meteorology
     if settings.daytime_diffusivity.value == 0.0:
         return steady
@@ -239,10 +245,10 @@ def _with_daytime_diffusivity(case: Case, grid: Grid, steady: Meteorology) -> Me
 
 
 def _check_end(meteorology: Meteorology, length: float) -> None:
-    """Raise DataError where data ends more than an interval before the case; for one the last state is held."""
+    """Raise DataError if data ends more than an interval before the case; the last state is valid for one interval."""
     times = meteorology.times
     if len(times) > 1 and 2.0 * times[-1] - times[-2] < length - 1.0:
         raise DataError(
-            f"the meteorology ends {times[-1]:g} s after the start, the case lasts {length:g} s; give data to its end, "
-            "or shorten time.length"
+            f"the meteorology ends {times[-1]:g} s after the start, but the case lasts {length:g} s; give data for the "
+            "whole period, or shorten time.length"
         )

@@ -1,4 +1,4 @@
-"""Columns of ERA5 at the data's own points: pressures, heights, and means over the model's layers."""
+"""Columns of ERA5 at the points of the data: pressures, heights, and means over the model layers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from airshed.models.air.weather import atmosphere
 
 @dataclass
 class Columns:
-    """The levels of one instant from the ground up, (level, lat, lon); pressures fall, those below ground equal ps."""
+    """Levels of an instant from the ground up, (level, lat, lon); pressures decrease, and equal ps below ground."""
 
     pressure: Array
     surface_pressure: Array
@@ -22,11 +22,11 @@ class Columns:
     north: Array
     water_vapour: Array
     temperature: Array
-    """[K]; of data without it, the diagnosed one"""
+    """[K], diagnosed if the data has none"""
     geopotential: Array | None = None
-    """[m2 s-2] above any level, None where heights follow from temperature"""
+    """[m2 s-2] above any reference level, None if heights follow from temperature"""
     ground_wind: tuple[Array, Array] | None = None
-    """[m/s] at 10 m, taken to hold at the ground; None: the wind of the lowest level holds below it"""
+    """[m/s] at 10 m, used at the ground; None: the wind is constant below the lowest level"""
     heights: Array | None = None
     """[m] above the ground, where the data has them"""
     extra: Mapping[str, Array] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class Columns:
 def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground: Array | None = None) -> Array:
     """Return level values in which levels below the ground have the value of the lowest level above it.
 
-    With ``ground`` they take that value instead: then it holds at the ground, and the field is linear from there up.
+    With ``ground`` they have that value instead: the field is then linear from the ground up.
     """
-    if (pressure[0] < surface_pressure).all():  # so are all others, as pressures fall
+    if (pressure[0] < surface_pressure).all():  # and all other levels, since pressures decrease
         return values
     filled = values.copy()
     for level in range(filled.shape[0] - 2, -1, -1):
@@ -49,12 +49,12 @@ def above_ground(pressure: Array, surface_pressure: Array, values: Array, ground
 
 
 def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]]:
-    """Return pressures at ``faces`` [m above ground], and means over the layers between of fields linear in height.
+    """Return pressures at ``faces`` [m above ground], and means over the layers of fields linear in height.
 
-    The means (layer, lat, lon) are those of "east", "north", "water_vapour", "temperature", and of the extra fields.
-    Below the lowest level its temperature and humidity hold. The pressure at the faces is hydrostatic:
-    ln p = ln ps - integral of g / (R Tv) dz. Of the temperature the inverse is linear in height and averaged, as there.
-    raises  DataError where the data does not reach the top of the layers
+    The means (layer, lat, lon) are for "east", "north", "water_vapour", "temperature", and the extra fields.
+    Temperature and humidity are constant below the lowest level. The pressure at the faces is hydrostatic:
+    ln p = ln ps - integral of g / (R Tv) dz. The inverse of temperature is linear in height and averaged, as there.
+    raises  DataError if the data does not reach the top of the layers
     """
     # Values of levels and of the ground, the first node: nodes[0] is the inverse scale height.
     ps = columns.surface_pressure
@@ -85,7 +85,7 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
     integrals = column_integrals(heights, nodes, faces)
     log_pressure = np.log(ps) - integrals[0]
     if columns.geopotential is not None or columns.heights is not None:
-        # given heights need not agree with the given temperature to the last metre: the levels keep their pressures
+        # heights may deviate slightly from the temperature in the data: the pressures of levels have priority
         upwards = np.zeros_like(heights)
         np.cumsum(0.5 * np.diff(heights, axis=0) * (inverse[1:] + inverse[:-1]), axis=0, out=upwards[1:])
         hydrostatic = np.log(ps) - upwards
@@ -98,7 +98,7 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
 
 
 def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) -> Array:
-    """Return the heights of the nodes above ground [m], given by geopotential or hypsometric.
+    """Return the heights of the nodes above ground [m], from geopotential or hypsometric.
 
     reads  pressure [Pa] of the levels, virtual [K] and inverse, its inverse scale height [1/m], of the nodes
     """
@@ -148,7 +148,7 @@ def pressure_of_height(pressure: Array, height: Array, virtual: Array, target: A
 def thickness_temperature(pressure: Array, geopotential: Array, water_vapour: Array) -> Array:
     """Return the temperature [K] of levels from the geopotential between them: Tv = d(gz) / (R d ln(1/p)).
 
-    The mean over a level's two neighbours; at the ends that of the one neighbour.
+    It is the mean over the two neighbours of a level; at the ends that of the single neighbour.
     """
     virtual = np.diff(geopotential, axis=0) / (GAS_CONSTANT_DRY_AIR * np.log(pressure[:-1] / pressure[1:]))
     nodes = np.concatenate([virtual[:1], 0.5 * (virtual[1:] + virtual[:-1]), virtual[-1:]])

@@ -36,27 +36,27 @@ if TYPE_CHECKING:
 
 
 SAME_PLACE = 1e-4
-"""Degrees by which coordinates in a file may differ from the grid's."""
+"""Tolerance of coordinates in a file relative to the grid [degrees]."""
 
 
 Fields: TypeAlias = "xr.Dataset | Mapping[str, PlacedField]"
-"""Fields by their CF names: as a user gives them, or on the grid's own cells or faces already."""
+"""Fields by their CF names: of the user, or already on the cells or faces of the grid."""
 
 Getter = Callable[[str, str], Array | None]
-"""Reads a field by its CF name onto a set of points."""
+"""Function that reads a field by its CF name onto a set of points."""
 
 
 class GriddedDataset:
-    """A Dataset with CF names, checked once, and read instant by instant onto the model grid.
+    """Dataset with CF names, checked once, and read instant by instant onto the model grid.
 
-    Dimensions (any may be absent, the field is then the same along it): time, level, lat, lon. ``level`` is the height
-    above ground [m], or the number of the model's layer, or without values and as long as the grid has layers.
-    ``eastward_wind`` on ``lon_face`` and ``northward_wind`` on ``lat_face`` are taken at the cell faces as they are.
-    Units are SI, m s-1, K, Pa, kg kg-1, or those that an attribute ``units`` names, such as degC.
+    Dimensions (a field is constant along an absent one): time, level, lat, lon. ``level`` is the height above ground
+    [m] or the index of the model layer. Without values its size must be the number of layers.
+    ``eastward_wind`` on ``lon_face`` and ``northward_wind`` on ``lat_face`` are used at the cell faces directly.
+    Units are SI, m s-1, K, Pa, kg kg-1, or given by an attribute ``units``, such as degC.
     """
 
     def __init__(self, dataset: Fields, area: Area, extra: Sequence[WeatherField] = ()) -> None:
-        """``extra`` are fields that processes request besides those that every state holds."""
+        """Check the fields; ``extra`` are fields that processes request in addition to those of every state."""
         self._area, self._grid = area, area.grid
         self._extra = [each for each in extra if each.cf_name in set(dataset)]
         ranges = {each.cf_name: each.range for each in (*of_use("state", "input"), *self._extra) if each.cf_name}
@@ -73,12 +73,12 @@ class GriddedDataset:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return the CF names that the data holds and the model uses."""
+        """Return the CF names in the data that the model uses."""
         return frozenset(self._fields)
 
     @property
     def times(self) -> NDArray[np.generic] | None:
-        """Return the time coordinate, None where nothing depends on time."""
+        """Return the time coordinate, None for steady data."""
         for field in self._fields.values():
             if "time" in field.dims:
                 if "time" not in field.coords:
@@ -114,7 +114,7 @@ class GriddedDataset:
     def _winds(self, get: Getter) -> tuple[Array, Array]:
         """Return the wind along x at the x faces and along y at the y faces.
 
-        Fields at faces are winds across these; others are eastward and northward, and turned where the grid's axes are.
+        Fields at faces are winds across them; other winds are eastward and northward, and are rotated to the grid axes.
         """
         whole, names = self._area.whole, ("eastward_wind", "northward_wind")
         own = {f"{dim}_face" for dim in whole.dims}
@@ -128,14 +128,14 @@ class GriddedDataset:
         return cast(Array, along_x), cast(Array, along_y)
 
     def _onto_grid(self, index: int, name: str, where: str) -> Array | None:
-        """Return a field of an instant on a set of grid points; None where the data does not have it."""
+        """Return a field of an instant on a set of grid points; None if the data does not have it."""
         field = self._fields.get(name)
         if field is not None and "time" in field.dims:
             field = field.at_time(min(index, field.sizes["time"] - 1))
         return None if field is None else onto(self._area, name, field, where)
 
     def _air(self, get: Getter) -> tuple[Array, Array]:
-        """Return temperature [K] and pressure [Pa]: given, hydrostatic, or of the standard atmosphere."""
+        """Return temperature [K] and pressure [Pa]: of the data, hydrostatic, or of the standard atmosphere."""
         level = self._grid.level[:, None, None]
         temperature = get("air_temperature", "cells")
         pressure = get("air_pressure", "cells")
@@ -150,7 +150,7 @@ class GriddedDataset:
         return temperature, pressure
 
     def _diffusivity(self, get: Getter) -> Array | None:
-        """Return the given diffusivity at the layer faces, 0 at the ground and the top."""
+        """Return the diffusivity of the data at the layer faces, 0 at the ground and the top."""
         field = self._fields.get("atmosphere_heat_diffusivity")
         if field is None:
             return None
@@ -165,7 +165,7 @@ class GriddedDataset:
         return diffusivity
 
     def _cloud(self, get: Getter) -> Array | None:
-        """Return the total cloud cover, of one field or of layers."""
+        """Return the total cloud cover, from a field or from layers."""
         field = self._fields.get("cloud_area_fraction")
         if field is None or "level" not in field.dims:
             return get("cloud_area_fraction", "surface")
@@ -173,12 +173,12 @@ class GriddedDataset:
 
 
 class DatasetMeteorology(CheckedSeries):
-    """Meteorology of a Dataset in memory; linear between its times, constant when it has none.
+    """Meteorology of a Dataset in memory; linear between its times, steady without times.
 
-    Before the first and after the last time the nearest one is held. ``land_fraction`` is that of the whole grid; with
-    a ``window`` the states are of its columns alone, the same to the bit as those of the whole grid there. ``extra``
-    are fields that processes request: a state holds those that the Dataset has.
-    raises  DataError where a wind is missing, values are not finite, shapes or areas do not fit, or time is not covered
+    Before the first and after the last time it is constant. ``land_fraction`` is that of the whole grid. With a
+    ``window`` the states contain only its columns, bitwise identical to the whole grid. ``extra`` are fields that
+    processes request: a state has the ones in the Dataset.
+    raises  DataError if a wind is missing, values are not finite, shapes or areas do not match, or time is not covered
     """
 
     def __init__(
@@ -195,8 +195,8 @@ class DatasetMeteorology(CheckedSeries):
         times = seconds_since(data.times, start)
         if data.times is not None and not times[0] <= 0.0 <= times[-1]:
             raise DataError(
-                f"the meteorology covers {times[0]:g} s to {times[-1]:g} s after the case's start {start}; "
-                "give data from the start on"
+                f"the meteorology covers {times[0]:g} s to {times[-1]:g} s after the start of the case, {start}; "
+                "give data from the start"
             )
         diagnosis = Diagnosis(area.grid, area.land(land_fraction), start, times, data.instant)
         provenance = dataset_provenance(data.names, map(str, dataset), extra)
@@ -204,20 +204,20 @@ class DatasetMeteorology(CheckedSeries):
 
 
 def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, allowed: Range) -> PlacedField:
-    """Return a field of numbers with standard dimensions, longitudes near the grid's, and at the grid's own faces."""
+    """Return a numeric field with standard dimensions, longitudes in the range of the grid, and checked faces."""
     if isinstance(field, PlacedField):
         return field
     numbers(field.values[:0] if field.ndim else field.values, f"the meteorology's {name}")
     for dim in field.dims:
         if not field.sizes[dim]:
-            raise DataError(f"the meteorology's {name} has no values along {dim}; give one at least")
+            raise DataError(f"the meteorology's {name} has no values along {dim}; give at least one")
         if dim in field.coords and field[dim].ndim != 1:
             other = ", ".join(str(each) for each in field[dim].dims if each != dim)
-            raise DataError(f"the meteorology's {name}: its {dim} changes along {other}; give it along {dim} alone")
+            raise DataError(f"the meteorology's {name}: its {dim} varies along {other}; it may vary only along {dim}")
         if dim in field.coords and dim not in ("time", "valid_time"):
             what = f"the coordinate {dim} of the meteorology's {name}"
             if not np.all(np.isfinite(numbers(field[dim].values, what))):
-                raise DataError(f"{what} holds NaN or infinite values; give it as finite numbers")
+                raise DataError(f"{what} has NaN or infinite values; give it as finite numbers")
     for dim in map(str, field.dims):
         if dim[0] in "xy" and dim.removesuffix("_face") not in grid.dims:
             raise DataError(
@@ -231,7 +231,7 @@ def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, allowed:
             if not np.all(np.abs(away) <= SAME_PLACE):
                 first, last = field[dim].values[[0, -1]]
                 raise DataError(
-                    f"the meteorology's {name} lies at {dim} {first:g} to {last:g}, the grid's faces at {faces[0]:g} "
+                    f"the meteorology's {name} is at {dim} {first:g} to {last:g}, the grid's faces at {faces[0]:g} "
                     f"to {faces[-1]:g}; give it at the grid's faces, or at cell centres"
                 )
     dims, values = tuple(map(str, field.dims)), field.values
@@ -240,7 +240,7 @@ def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, allowed:
 
 
 def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
-    """Return a field whose longitudes run through the grid's, where they jump from 360 to 0 or from 180 to -180."""
+    """Return a field with longitudes continuous across the grid, without the jump from 360 to 0 or from 180 to -180."""
     if "lon" not in field.dims or "lon" not in field.coords:
         return field
     lon, middle = field["lon"].values.astype(np.float64), float(grid.x_faces.mean())
@@ -256,14 +256,14 @@ def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
 
 
 def _covers(lon: Array, places: Array) -> bool:
-    """Whether longitudes in any order reach from the first to the last of some places."""
+    """Return True if longitudes in any order cover some coordinates."""
     return bool(lon.min() <= places[0] + SAME_PLACE and lon.max() >= places[-1] - SAME_PLACE)
 
 
 def seconds_since(
     times: NDArray[np.generic] | None, start: np.datetime64, what: str = "meteorology"
 ) -> tuple[float, ...]:
-    """Return times as seconds since the start: of dates, durations, or numbers that are seconds already."""
+    """Return times in seconds since the start, from dates, durations, or seconds."""
     if times is None:
         return (0.0,)
     values = np.atleast_1d(times)
@@ -275,14 +275,14 @@ def seconds_since(
         raise DataError(f"the {what}'s times are {values.dtype}; give UTC dates, durations, or seconds")
     seconds = tuple(float(value) for value in values)
     if not np.all(np.isfinite(seconds)):
-        raise DataError(f"the {what}'s times hold NaT, NaN or infinite values; give a moment for each")
+        raise DataError(f"the {what}'s times have NaT, NaN or infinite values; give a valid time for each")
     if any(later <= earlier for earlier, later in pairwise(seconds)):
-        raise DataError(f"the {what}'s times do not rise; sort them and drop double ones")
+        raise DataError(f"the {what}'s times do not increase; sort them and remove duplicates")
     return seconds
 
 
 def _hydrostatic(temperature: Array, grid: Grid, surface_pressure: Array | float) -> Array:
-    """Return the pressure at the layer centres [Pa] of air at rest with the given temperature."""
+    """Return the hydrostatic pressure at the layer centres [Pa] from temperature."""
     inverse = atmosphere.inverse_scale_height(temperature)
     steps = np.concatenate([
         (inverse[:1] * grid.level[0]),
@@ -293,13 +293,13 @@ def _hydrostatic(temperature: Array, grid: Grid, surface_pressure: Array | float
 
 @dataclass(frozen=True)
 class Calls:
-    """When a function of time is called, and what with.
+    """Times at which a function is called, and its argument.
 
     start  of the case, UTC
-    every  [s]  time between calls
-    first, last  [s since the start]  the calls' range; the function is not called outside it
+    every  [s]  interval between calls
+    first, last  [s since the start]  range of the calls; the function is not called outside it
     argument  seconds since the start, or with "datetime" an ``np.datetime64`` in UTC
-    raises    DataError for a range that cannot be
+    raises    DataError for an invalid range
     """
 
     start: np.datetime64
@@ -311,7 +311,7 @@ class Calls:
     def __post_init__(self) -> None:
         if not (self.every > 0.0 and self.last >= self.first):
             span = f"from {self.first:g} s to {self.last:g} s every {self.every:g} s"
-            raise DataError(f"a meteorology {span} cannot be; give every > 0")
+            raise DataError(f"a meteorology {span} is not possible; give every > 0")
 
     @property
     def times(self) -> tuple[float, ...]:
@@ -320,7 +320,7 @@ class Calls:
         return tuple(min(self.first + self.every * index, self.last) for index in range(count))
 
     def given(self, seconds: float) -> float | np.datetime64:
-        """What the function is given for a time [s since the start]."""
+        """Return the argument of the function for a time [s since the start]."""
         if self.argument == "seconds":
             return seconds
         start: np.datetime64 = self.start.astype("datetime64[ns]")
@@ -328,12 +328,12 @@ class Calls:
 
 
 class CallableMeteorology(CheckedSeries):
-    """Meteorology of a function time -> Dataset with CF names, called every so many seconds, linear in between.
+    """Meteorology of a function time -> Dataset with CF names, called at regular intervals, linear in between.
 
-    function  takes a time as ``calls`` says, and returns a Dataset as ``DatasetMeteorology`` takes it, without a
-              dimension time
-    land_fraction, window, extra  as DatasetMeteorology; the function returns the whole grid in any case
-    raises  DataError as DatasetMeteorology, and when the function returns something else than a Dataset
+    function  takes a time as in ``calls``, and returns a Dataset as for ``DatasetMeteorology``, without a dimension
+              time
+    land_fraction, window, extra  as for DatasetMeteorology; the function always returns the whole grid
+    raises  DataError as DatasetMeteorology, and if the function does not return a Dataset
     """
 
     def __init__(
@@ -356,7 +356,7 @@ class CallableMeteorology(CheckedSeries):
         super().__init__(times, self._area, diagnosis.state, provenance)
 
     def _call(self, seconds: float) -> "xr.Dataset":
-        """Return what the function gives for a time [s since the case's start]."""
+        """Return the Dataset of the function for a time [s since the start of the case]."""
         dataset = self._function(self._calls.given(seconds))
         if not is_dataset(dataset):
             raise DataError(f"the meteorology's function returned {type(dataset).__name__}; return an xarray.Dataset")

@@ -1,6 +1,6 @@
-"""From what the data holds to a full MetState: each missing field is diagnosed, each given one is kept.
+"""Diagnosis of a full MetState from data: fields of the data are unchanged, missing fields are diagnosed.
 
-The order of the steps is the order of the functions here: air, cloud, ground, depth of the boundary layer, diffusivity.
+The order of the steps is the order of the functions: air, cloud, ground, depth of the boundary layer, diffusivity.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -24,11 +24,11 @@ _ONLY_DIAGNOSES_READ = {"wind at 10 m", *(each.name for each in of_use("derived"
 
 
 class Instant(NamedTuple):
-    """What the data gives at one instant, on the model grid: fields by their names in the table of weather fields.
+    """Data of an instant on the model grid: fields by their names in the table of weather fields.
 
-    fields  both winds [m/s] at the faces that they cross, temperature, pressure, water vapour and surface pressure
-            always; others as far as the data has them, and "wind at 10 m", the speed [m/s]
-    temperature_is_read  whether the profile of temperature carries information on stability
+    fields  both winds [m/s] at the faces that they cross, temperature, pressure, water vapour and surface pressure;
+            also other fields of the data, and "wind at 10 m", the speed [m/s]
+    temperature_is_read  True if the temperature profile has information on stability
     """
 
     fields: Mapping[str, Array]
@@ -46,11 +46,10 @@ class _Ground:
 
 
 class Diagnosis:
-    """Completes the instants of one meteorology, in any order; each instant is built from the data alone.
+    """Diagnosis of the instants of a meteorology, in any order; each instant depends only on the data.
 
-    The growth of the convective layer needs the heat flux since the morning: it is summed from the first instant on,
-    so that an instant is the same whether the run came to it or began there. The sums are kept until they are
-    forgotten.
+    The growth of the convective layer needs the heat flux since the morning. It is summed from the first instant, so
+    that an instant does not depend on the start of the run. The sums are stored until they are discarded.
     """
 
     def __init__(
@@ -84,15 +83,15 @@ class Diagnosis:
         })  # fmt: skip
 
     def summed_before(self, index: int) -> int:
-        """Return the first instant whose heat is yet to be summed for that of an instant; the one after it for none."""
+        """Return the first instant up to this one whose heat is not summed yet; the next one if all are summed."""
         return max((each for each in self._heat if each <= index), default=-1) + 1
 
     def sum_heat(self, index: int) -> None:
-        """Sum the heat up to an instant, for those after it."""
+        """Sum the heat up to an instant, for later instants."""
         self._heat_since_morning(index, self._flux(index))
 
     def forget_heat(self, wanted: Collection[int]) -> None:
-        """Forget all sums but those of some instants, and those just before them."""
+        """Discard all sums except those of some instants and of the instants before them."""
         self._heat = {each: heat for each, heat in self._heat.items() if each in wanted or each + 1 in wanted}
 
     def _when(self, index: int) -> np.datetime64:
@@ -100,7 +99,7 @@ class Diagnosis:
         return np.datetime64(self._start + np.timedelta64(round(self._times[index] * 1e9), "ns"))
 
     def _possible_covers(self, instant: Instant) -> Array:
-        """Return the total cover, given or of the relative humidity, several where that is uncertain: (n, lat, lon)."""
+        """Return total covers (n, lat, lon): that of the data, or from relative humidity, several if uncertain."""
         given = instant.fields
         if "cloud_cover" in given:
             return np.clip(given["cloud_cover"], 0.0, 1.0)[None]
@@ -111,7 +110,7 @@ class Diagnosis:
         return atmosphere.diagnosed_cover(humidity, self._grid.level, self._land)[None]
 
     def _ground(self, instant: Instant, covers: Array, index: int) -> _Ground:
-        """Return friction velocity, stability and heat flux; what is given is kept."""
+        """Return friction velocity, stability and heat flux; fields of the data have priority."""
         given = instant.fields
         temperature, pressure = _surface_temperature(instant), given["surface_pressure"]
         if "wind at 10 m" in given:
@@ -144,7 +143,7 @@ class Diagnosis:
         return _Ground(friction, 1.0 / bounded_obukhov_length(inverse), sensible)
 
     def _day_flux(self, instant: Instant, covers: Array, temperature: Array, when: np.datetime64) -> Array:
-        """Return the sensible heat flux [W/m2] of the cells, given or from the ground's energy; the sea's is 0."""
+        """Return the sensible heat flux [W/m2] of the data, or from the surface energy budget; 0 over sea."""
         given = instant.fields
         if "sensible heat flux" in given:
             return given["sensible heat flux"]
@@ -157,7 +156,7 @@ class Diagnosis:
         return self._land * boundary_layer.daytime_heat_flux(net, temperature, latent)
 
     def _depth(self, instant: Instant, ground: _Ground, index: int) -> Array:
-        """Return the height of the boundary layer: given, from the stability, or from the heat since the morning."""
+        """Return the height of the boundary layer: of the data, from stability, or from the heat since the morning."""
         if "boundary_layer_height" in instant.fields:
             return np.maximum(instant.fields["boundary_layer_height"], 10.0)
         lat = self._grid.lat
@@ -175,9 +174,9 @@ class Diagnosis:
         return np.clip(np.maximum(mechanical, thermal), boundary_layer.LEAST_HEIGHT, boundary_layer.GREATEST_HEIGHT)
 
     def _heat_since_morning(self, index: int, flux: Array) -> Array:
-        """Return the heat given to the air [K m] up to an instant, summed over all instants before it.
+        """Return the heat input to the air [K m] up to an instant, summed over all earlier instants.
 
-        Of the land alone: over the sea no night ends the sum, and the layer would grow from day to day.
+        It is for land only: over sea no night resets the sum, and the layer would grow from day to day.
         """
         for here in range(self.summed_before(index), index + 1):
             now = flux if here == index else self._flux(here)
@@ -191,28 +190,28 @@ class Diagnosis:
         return self._heat[index][0]
 
     def _flux(self, index: int) -> Array:
-        """Return the land's heat flux of an instant [K m/s]."""
+        """Return the heat flux over land at an instant [K m/s]."""
         instant = self._instant(index)
         return self._land * self._ground(instant, self._possible_covers(instant), index).heat
 
     def _heat_before_start(self, flux: Array) -> Array:
-        """Return the heat [K m] at the first instant: its flux, as the sun went since sunrise, or since sunset."""
+        """Return the heat [K m] at the first instant, from its flux and the sun since sunrise or sunset."""
         when, lon, lat = self._when(0), self._grid.lon, self._grid.lat
         hours = np.arange(0.0, 16.0, 0.5)
         past = [np.maximum(cos_zenith(when - np.timedelta64(int(h * 3600), "s"), lon, lat), 0.0) for h in hours]
         up = np.cumprod([angle > 0.0 for angle in past], axis=0)
-        # one after the other: NumPy adds up the many values of a single column in another order than those of several
+        # in sequence: NumPy sums the values of a single column in a different order than those of several columns
         sunlit = 1800.0 * sum(angle * shone for angle, shone in zip(past, up, strict=True)) / np.maximum(past[0], 0.05)
         since_sunset = 0.5 * (86400.0 - day_length(when, lat))
         deficit = np.maximum(flux * since_sunset, -boundary_layer.GREATEST_DEFICIT)
         return np.asarray(np.where(flux > 0.0, flux * sunlit, deficit))
 
     def _diffusivity(self, instant: Instant, ground: _Ground, depth: Array) -> Array:
-        """Return the diffusivity at the layer faces: the larger of the boundary layer's and the free air's."""
+        """Return the diffusivity at the layer faces: the maximum of boundary layer and free air."""
         grid, air = self._grid, _potential_temperature_and_winds(instant)
         diffusivity = np.zeros((grid.shape[0] + 1, *grid.shape[1:]))
         diffusivity[1:-1] = boundary_layer.free_diffusivity(*air, grid.level, grid.layer_faces)
-        # no column is mixed from below above the deepest layer
+        # boundary-layer mixing is zero above the deepest boundary layer
         mixed = slice(1, min(int(np.searchsorted(grid.layer_faces, depth.max())), grid.shape[0]))
         profile = boundary_layer.boundary_layer_diffusivity(
             grid.layer_faces[mixed], depth, ground.friction, ground.inverse_obukhov
@@ -240,7 +239,7 @@ def centred_winds(eastward: Array, northward: Array) -> tuple[Array, Array]:
 def air_fluxes(grid: Grid, density: Array, eastward_wind: Array, northward_wind: Array) -> tuple[Array, Array]:
     """Return the air fluxes n u A [mol/s] through the west-east and the south-north faces.
 
-    The density n at a face is the mean of both cells, at the edge of the grid that of the cell inside.
+    The density n at a face is the mean of both cells, at the edge of the grid that of the outermost cell.
 
     reads  density         [mol/m3]  (nz, nlat, nlon)
            eastward_wind   [m/s]     (nz, nlat, nlon + 1)
@@ -257,13 +256,13 @@ def _air_flux(before: Array, behind: Array, wind: Array, thickness: Array, lengt
 
 
 def _both_sides(density: Array, axis: int) -> tuple[Array, Array]:
-    """Return the cells before and behind each face along an axis; beyond the edge of the grid is the cell inside."""
+    """Return the cells before and behind each face along an axis; the outermost cells are repeated at the edges."""
     first, last = density.take([0], axis), density.take([-1], axis)
     return np.concatenate([first, density], axis), np.concatenate([density, last], axis)
 
 
 def _surface_temperature(instant: Instant) -> Array:
-    """Return the given temperature near the ground, or that of the lowest layer."""
+    """Return the near-surface temperature of the data, or that of the lowest layer."""
     given = instant.fields
     return given["surface_temperature"] if "surface_temperature" in given else given["temperature"][0]
 

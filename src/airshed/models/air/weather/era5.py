@@ -26,25 +26,23 @@ from airshed.models.air.weather.placement import Area, Points
 from airshed.models.air.weather.state import CheckedSeries, around
 
 Given = Mapping[str, Array]
-"""Fields of an instant at the data's points, by their names in ERA5."""
+"""Fields of an instant at the points of the data, by their names in ERA5."""
 
 _ACCUMULATION = 3600.0
 _WATER = 1000.0
 
 
 class Era5Meteorology(CheckedSeries):
-    """The atmosphere of ERA5 on the model grid; linear between its times.
+    """ERA5 on the model grid; linear between its times.
 
-    ``dataset`` is that of ``read_era5``, or of ``open_era5``, of which it reads an instant when it is requested, or
-    what ``open_part`` opened for the same grid, start, length and window. Of an instant that is taken in time (see
-    ``Wrapped.take``), a thread has read the data before.
+    ``dataset`` is from ``read_era5``, or from ``open_era5``, which reads an instant on request, or from ``open_part``
+    for the same grid, start, length and window. ``MeteorologyWrapper.take`` prefetches instants on a thread.
 
-    ``length`` [s] is the time that the case needs; where the data ends less than one of its intervals before that, the
-    last instant is held. ``land_fraction`` (nlat, nlon) is that of the whole grid's cells; without it the file's
-    ``lsm`` counts, and without that all is land. With a ``window`` the states are of its columns alone, the same to the
-    bit as those of the whole grid there. ``extra`` are fields that processes request, to be named already where
-    ``open_part`` opened the data: a state holds those of the cells that the files have.
-    raises  DataError where the data does not cover the grid or the time, or lacks what heights need
+    ``length`` [s] is the period that the case needs; if the data ends less than one interval before its end, the last
+    instant is repeated. ``land_fraction`` (nlat, nlon) is that of the whole grid, by default ``lsm`` of the file, or
+    else 1. With a ``window`` the states contain only its columns, bitwise identical to the whole grid. ``extra`` are
+    fields that processes request, also given to ``open_part``: a state has those cell fields that are in the files.
+    raises  DataError if the data does not cover the grid or the time, or lacks fields for heights
     """
 
     def __init__(
@@ -68,10 +66,10 @@ class Era5Meteorology(CheckedSeries):
         super().__init__(times, area, self._diagnosis.state, data.head.provenance)
 
     def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times at hand; see :meth:`airshed.models.air.weather.state.Wrapped.take`.
+        """Load the states at some times; see :meth:`airshed.models.air.weather.state.MeteorologyWrapper.take`.
 
-        Data without the depth of the boundary layer needs the heat of all instants before: where the run did not come
-        by them, they are read one by one.
+        Data without the boundary-layer height needs the heat of all earlier instants: instants that the run skipped are
+        read one by one.
         """
         wanted = list(dict.fromkeys(index for moment in moments for index in around(self.times, moment)))
         if self._data.head.needs_heat:
@@ -92,10 +90,10 @@ class Era5Meteorology(CheckedSeries):
 
 
 class Era5Columns:
-    """Brings one instant after the other from the data's points and levels onto a part of the model grid."""
+    """Interpolation of instants from the points and levels of the data to a part of the model grid."""
 
     def __init__(self, data: Era5Data, area: Area, start: np.datetime64, land: Array | None) -> None:
-        """``land`` is the land fraction of the whole grid's cells; None: all is land."""
+        """Prepare the weights; ``land`` is the land fraction of the cells of the whole grid, None for land only."""
         head = data.head
         self._grid, self._points, self._head = area.grid, Points(head.lat, head.lon, area), head
         self._start, self._instants = start.astype("datetime64[ns]"), data.instants
@@ -117,7 +115,7 @@ class Era5Columns:
         water_vapour, temperature = np.maximum(cells(means.pop("water_vapour")), 0.0), cells(means.pop("temperature"))
         density = atmosphere.hydrostatic_density(cells(face_pressure), water_vapour, self._grid.thickness)
 
-        # Total cloud cover, given or of the levels.
+        # Total cloud cover, of the data or from levels.
         cloud = surface("tcc")
         if cloud is None and "cc" in given:
             cloud = cells(total_cover(above_ground(columns.pressure, columns.surface_pressure, given["cc"])))
@@ -140,7 +138,7 @@ class Era5Columns:
     def _rate(self, given: Given, name: str, factor: float) -> Array | None:
         """Return the rate of a quantity that ERA5 accumulates over the hour before each time.
 
-        Between two hours of data it is the mean of the hour before and the hour after.
+        At an instant it is the mean of the hour before and the hour after.
         """
         if name not in given:
             return None
@@ -155,7 +153,7 @@ class Era5Columns:
         when = self._start + np.timedelta64(round(self._head.period.times[index] * 1e9), "ns")
         surface_pressure = given["sp"] if "sp" in given else np.exp(given["lnsp"]) if "lnsp" in given else None
 
-        # Pressure of levels, and of the ground: at its height, which is sea level where the data does not have it.
+        # Pressure of levels, and at the ground: at its height, which is sea level if the data does not have it.
         if on_model_levels:
             assert surface_pressure is not None
             pressure = full_level_pressure(levels, surface_pressure)
@@ -168,7 +166,7 @@ class Era5Columns:
             dry = thickness_temperature(pressure, geopotential, np.zeros(pressure.shape))
             surface_pressure = pressure_of_height(pressure, geopotential / GRAVITY, dry, ground)
 
-        # The wind at 10 m holds at the ground where the lowest level lies higher.
+        # The wind at 10 m is used at the ground if the lowest level is higher.
         low_wind = None if on_model_levels or not {"u10", "v10"} <= given.keys() else (given["u10"], given["v10"])
         vapour = self._vapour(given, when, pressure, surface_pressure)
         temperature = given.get("t")

@@ -1,4 +1,4 @@
-"""ERA5 files as a rank reads them: the data around its window at each instant, and what the whole has."""
+"""ERA5 files of a rank: the data around its window at each instant, and properties of the whole data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,10 +35,10 @@ from airshed.parallel.communicator import Communicator, SingleRank
 
 
 def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:
-    """Return the large-scale sea-level temperature [K] that the humidity near the ground implies, of all times.
+    """Return the large-scale sea-level temperature [K] from the humidity near the ground, a mean over all times.
 
-    dataset  ERA5 as ``read_era5`` reads it, around the whole grid; 0 everywhere where it has no humidity or pressure
-    sources  the places in the data of the instants that count, each once
+    dataset  ERA5 from ``read_era5``, around the whole grid; the result is 0 without humidity or pressure
+    sources  unique indices of the instants in the data
     """
 
     def at(name: str, place: int) -> xr.DataArray:
@@ -55,7 +55,7 @@ def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:
         else:
             pressure = np.exp(np.asarray(at("lnsp", place).values, np.float64))
         on_model_levels, humidity = dataset.attrs["level_kind"] == "model", at("q", place)
-        # single precision, as the columns are kept: archives hold no more
+        # single precision, as for columns: archives have no more digits
         single = (humidity.isel(level=[0]) if on_model_levels else humidity).values.astype(np.float32)
         values = single.astype(np.float64)
         if not on_model_levels:
@@ -67,24 +67,24 @@ def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:
 
 
 _LOWEST: Final = 800e2
-"""Pressure [Pa] that the lowest level must reach, about 2 km above the sea."""
+"""Minimum pressure [Pa] of the lowest level, about 2 km above sea level."""
 
 _LEAST, _MOST, _BYTES = 2, 6, 5 * 2**18
-"""Instants that are read at once: as many as so many bytes hold, within limits."""
+"""Number of instants in a batch: limited by a size in bytes, and by a range."""
 
 
 @dataclass(frozen=True)
 class Era5Head:
-    """What is known of ERA5 data around a grid before any instant is read.
+    """Properties of ERA5 data around a grid, known before an instant is read.
 
-    period    the instants of the case, and their places in the data
+    period    instants of the case, and their indices in the data
     lat, lon  [degrees]  of the points around the whole grid
     levels    numbers of model levels, or pressures [Pa], from the ground up
-    names     of the fields of an instant
-    land      [1]  land fraction of the whole grid's cells that the data has; None where it does not
-    air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None where the data has a temperature
-    extra     fields that processes request and the data has, each with its name there
-    sums      accumulated fields that hold growing sums, and when these begin again
+    names     names of the fields of an instant
+    land      [1]  land fraction of the whole grid in the data; None without
+    air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None if the data has temperature
+    extra     fields that processes request and the data has, each with its name in the data
+    sums      accumulated fields with growing sums, and the times at which sums restart
     """
 
     period: ForcingTimes
@@ -101,7 +101,7 @@ class Era5Head:
 
     @property
     def needs_heat(self) -> bool:
-        """Whether the depth of the boundary layer comes from the heat that the ground gave since the morning."""
+        """True if the depth of the boundary layer depends on the heat input since the morning."""
         return not self.names & {"blh", "t", "z"}
 
 
@@ -109,8 +109,8 @@ class Era5Head:
 class Era5Data:
     """ERA5 around a window of the grid.
 
-    instants  of each the fields (level, lat, lon) or (lat, lon) of the points around the window, accumulated ones
-              (hour, lat, lon) of one or two hours
+    instants  fields (level, lat, lon) or (lat, lon) at the points around the window for each instant; accumulated
+              fields are (hour, lat, lon) with one or two hours
     """
 
     head: Era5Head
@@ -121,21 +121,21 @@ class Era5Data:
         cls, dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, window: Window | None,
         extra: Sequence[WeatherField] = (),
     ) -> "Era5Data":  # fmt: skip
-        """Return the data for a window, or for the whole grid, which is read when it is used.
+        """Return the data for a window, or for the whole grid, with lazy reading.
 
-        raises  DataError where the data does not cover the grid or the time, or lacks what heights need
+        raises  DataError if the data does not cover the grid or the time, or lacks fields for heights
         """
-        reading = Reading([window], SingleRank(), "parallel")
+        reading = ReadingPlan([window], SingleRank(), "parallel")
         return _opened(lambda: dataset, grid, start, length, reading, extra)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How ranks share the reading of files.
+class ReadingPlan:
+    """Distribution of the reading of files over ranks.
 
-    windows   of all ranks, by rank; None is the whole grid
-    strategy  "parallel": each rank opens the files and reads what it needs; "root": the first one reads everything, and
-              sends each rank what it needs
+    windows   windows of all ranks, by rank; None is the whole grid
+    strategy  "parallel": each rank opens the files and reads its part; "root": the first rank reads all data and sends
+              each rank its part
     """
 
     windows: Sequence[Window | None]
@@ -144,10 +144,10 @@ class Reading:
 
 
 def open_part(
-    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, reading: Reading,
+    files: Sequence[Path], grid: Grid, start: np.datetime64, length: float | None, reading: ReadingPlan,
     extra: Sequence[WeatherField] = (),
 ) -> Era5Data:  # fmt: skip
-    """Return the data of files for this rank's window, opened, to be read instant by instant; all ranks call together.
+    """Return the opened data of files for the window of this rank, read instant by instant; collective.
 
     extra   fields that processes request
     raises  DataError as ``open_era5`` and ``Era5Data.of``, on all ranks
@@ -156,10 +156,10 @@ def open_part(
 
 
 def _opened(
-    open_data: Callable[[], xr.Dataset], grid: Grid, start: np.datetime64, length: float | None, reading: Reading,
+    open_data: Callable[[], xr.Dataset], grid: Grid, start: np.datetime64, length: float | None, reading: ReadingPlan,
     extra: Sequence[WeatherField],
 ) -> Era5Data:  # fmt: skip
-    # What is there, on the ranks that read.
+    # Properties of the data, on the ranks that read.
     ranks, around, head = reading.ranks, None, None
     sends = reading.strategy == "root" and ranks.size > 1
     with together(ranks):
@@ -182,17 +182,17 @@ def _opened(
     places = [Points(head.lat, head.lon, Area.of(grid, window)).places for window in windows]
     read: Callable[[int], Any]
     if sends:
-        read = partial(_parts, _FieldsAt(around, head), places)
+        read = partial(_parts, _FieldReader(around, head), places)
     else:
-        read = _SomeAtOnce(_FieldsAt(around.isel(places[0]), head), count)
+        read = _BatchReader(_FieldReader(around.isel(places[0]), head), count)
     return Era5Data(head, Instants(count, read, ranks, sends=sends, finish=dataset.close))
 
 
 def _around(
     dataset: xr.Dataset, grid: Grid, start: np.datetime64, length: float | None, extra: Sequence[WeatherField]
 ) -> tuple[xr.Dataset, Era5Head]:
-    """Return the data around the whole grid, not read, and what it holds; without temperature the humidity is read."""
-    # Optional fields that nothing requests are not read.
+    """Return the data around the whole grid, unread, and its properties; without temperature humidity is read."""
+    # Optional fields that are not requested are not read.
     wanted = {name for each in extra for name in each.era5}
     others = [name for each in of_use("optional") for name in each.era5 if name in dataset and name not in wanted]
     data = dataset.drop_vars(others).assign_attrs(unused=[*dataset.attrs.get("unused", ()), *others])
@@ -217,22 +217,21 @@ def _around(
     )  # fmt: skip
 
 
-class _SomeAtOnce:
-    """Reads some instants at once, and returns one after the other, each of them once.
+class _BatchReader:
+    """Reader of batches of instants, which returns each instant once.
 
-    To find the way to a variable's values takes longer than to read those of an instant, whatever the window is: the
-    smaller it is, the more instants are read at once: the ones after it, or those before it where the one after it was
-    the last one to be requested.
+    Access to a variable takes longer than reading the values of an instant. A batch has more instants for smaller
+    windows: the following ones, or the previous ones if instants are requested in reverse order.
     """
 
     def __init__(self, read: Callable[[Sequence[int]], list[Fields]], count: int) -> None:
         self._read, self._count, self._at_once = read, count, _LEAST
         self._ready: dict[int, Fields] = {}
         self._last = -1
-        self._lock = Lock()  # the computing thread reads too, where it needs what the other one has not begun
+        self._lock = Lock()  # the computing thread also reads instants that are not prefetched
 
     def __call__(self, index: int) -> Fields:
-        """Return the fields of an instant; DataError where it cannot be read, whatever becomes of later ones."""
+        """Return the fields of an instant; raises DataError only if this instant cannot be read."""
         with self._lock:
             backwards, self._last = index == self._last - 1, index
             if index not in self._ready:
@@ -241,17 +240,17 @@ class _SomeAtOnce:
                     several = range(max(index + 1 - self._at_once, 0), index + 1)
                 try:
                     self._ready = dict(zip(several, self._read(several), strict=True))
-                except DataError:  # perhaps of a later one, which is reported when it is needed
+                except DataError:  # possibly of a later instant, reported when that is needed
                     self._ready = {index: self._read([index])[0]}
                 size = sum(values.nbytes for values in self._ready[index].values())
                 self._at_once = max(_LEAST, min(_MOST, _BYTES // max(size, 1)))
             return self._ready.pop(index)
 
 
-class _FieldsAt:
-    """Reads the fields of some instants.
+class _FieldReader:
+    """Reader of the fields of some instants.
 
-    Archives pack values into 16 bits; single precision holds them in half the memory of what xarray makes of them.
+    Archives pack values into 16 bits; single precision is sufficient and halves the memory of xarray's unpacked values.
     """
 
     def __init__(self, dataset: xr.Dataset, head: Era5Head) -> None:
@@ -265,7 +264,7 @@ class _FieldsAt:
         return [dict(zip(self._fields, each, strict=True)) for each in zip(*values, strict=True)]
 
     def _values(self, name: str, indices: Sequence[int]) -> list[NDArray[np.floating]]:
-        """Return the values of a variable at each instant: copies, since a part would keep all that was read."""
+        """Return copies of the values of a variable at each instant, since views would hold the batch in memory."""
         field, accumulated = self._fields[name], name in ACCUMULATED
         if name not in self._at_times:
             values = np.array(field.values, np.float64, order="C")
@@ -285,7 +284,7 @@ class _FieldsAt:
         return [np.array(part, np.float32 if field.ndim == 4 else np.float64, order="C") for part in parts]
 
 
-def _parts(read: _FieldsAt, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
+def _parts(read: _FieldReader, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
     """Return the values of an instant for each of several windows."""
     whole = read([index])[0]
     cuts = [(..., where["latitude"], where["longitude"]) for where in places]
@@ -293,7 +292,7 @@ def _parts(read: _FieldsAt, places: Sequence[dict[str, slice]], index: int) -> l
 
 
 def _on_model_levels(dataset: xr.Dataset) -> bool:
-    """Return whether levels are those of the model; raises DataError where their heights, or the lowest air, lack."""
+    """Return True for model levels; raises DataError if heights or the lowest levels are missing."""
     on_model_levels, wind = bool(dataset.attrs["level_kind"] == "model"), dataset["u"].attrs["file"]
     if on_model_levels and not {"sp", "lnsp"} & set(dataset):
         raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
@@ -303,11 +302,11 @@ def _on_model_levels(dataset: xr.Dataset) -> bool:
         )
     levels = np.asarray(dataset["level"].values)
     if levels.size < 2:
-        raise DataError(f"{wind} has one level, which tells no profile of the wind; download more levels")
+        raise DataError(f"{wind} has one level, not a profile of the wind; download more levels")
     pressure = full_level_pressure(levels, np.full(1, STANDARD_PRESSURE)).ravel() if on_model_levels else levels
     if pressure.max() < _LOWEST:
         raise DataError(
-            f"the lowest level of {wind} lies at {pressure.max() / 100.0:.0f} hPa over the sea, and nothing tells of "
-            f"the air below; download levels to the ground, at least to {_LOWEST / 100.0:.0f} hPa"
+            f"the lowest level of {wind} is at {pressure.max() / 100.0:.0f} hPa over the sea, without data for the air "
+            f"below; download levels to the ground, at least to {_LOWEST / 100.0:.0f} hPa"
         )
     return on_model_levels

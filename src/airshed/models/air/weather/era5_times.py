@@ -1,4 +1,4 @@
-"""Times of ERA5 data: the instants that a case uses, and sums of rain, evaporation and radiation over hours."""
+"""Times of ERA5 data: the instants of a case, and accumulated rain, evaporation and radiation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ _SECOND = np.timedelta64(1, "s")
 
 @dataclass(frozen=True)
 class ForcingTimes:
-    """The instants of a forcing and the data's index of each.
+    """Instants of a forcing, with the index of each in the data.
 
-    times   [s since the case's start], rising, the first at or before the start
-    source  index into the data of each instant
-    held    whether the last instant repeats the data's last one
+    times   [s since the start of the case], increasing, the first at or before the start
+    source  index of each instant in the data
+    held    True if the last instant repeats the last one of the data
     """
 
     times: tuple[float, ...]
@@ -32,10 +32,10 @@ class ForcingTimes:
 
     @classmethod
     def of(cls, data_times: NDArray[np.datetime64], start: np.datetime64, length: float | None) -> "ForcingTimes":
-        """Return the instants between which the period from ``start`` over ``length`` [s] lies; None: all later ones.
+        """Return the instants around the period from ``start`` over ``length`` [s]; None: all later instants.
 
-        Where the data ends within one interval before the period does, its last instant is held for that interval.
-        raises  DataError where the data does not cover the period, or has a gap in it
+        If the data ends within one interval before the end of the period, its last instant is repeated.
+        raises  DataError if the data does not cover the period, or has a gap in it
         """
         seconds = (data_times.astype("datetime64[ns]") - start.astype("datetime64[ns]")) / _SECOND
         steps = np.diff(seconds)
@@ -43,7 +43,7 @@ class ForcingTimes:
         end = float(max(seconds[-1], 0.0) + interval) if length is None else float(length)
         if seconds[0] > 0.0 or seconds[-1] + interval < max(end, 0.0):
             raise DataError(
-                f"the data covers {_text(data_times[0])} to {_text(data_times[-1])} UTC, the case asks for "
+                f"the data covers {_text(data_times[0])} to {_text(data_times[-1])} UTC, the case needs "
                 f"{_text(start)} to {_text(start + np.timedelta64(round(end), 's'))}; change [time] or add data"
             )
         first = int(np.searchsorted(seconds, 0.0, side="right")) - 1
@@ -52,8 +52,8 @@ class ForcingTimes:
         if wide.size:
             gap = first + int(wide[0])
             raise DataError(
-                f"the data has nothing between {_text(data_times[gap])} and {_text(data_times[gap + 1])} UTC, "
-                f"though its interval is {interval / 3600.0:g} h; add the missing times"
+                f"the data has no times between {_text(data_times[gap])} and {_text(data_times[gap + 1])} UTC, "
+                f"although its interval is {interval / 3600.0:g} h; add the missing times"
             )
         times = [float(value) for value in seconds[first : last + 1]]
         source = list(range(first, last + 1))
@@ -70,33 +70,33 @@ def _text(when: np.datetime64) -> str:
 
 
 Begins = frozenset[float]
-"""Times of the day [s] of the first value after a sum begins again; none where it grows from a forecast's start on."""
+"""Times of the day [s] of the first value after a restart of a sum; empty for sums from the start of a forecast."""
 
 ACCUMULATED: Final = ("tp", "e", "ssrd", "sshf")
 
 MOST_IN_AN_HOUR: Final = {"tp": np.inf, "e": 1.6e-3, "ssrd": 5.0e6, "sshf": 4.0e6}
-"""More than an hour can bring, in ERA5's units: 5 MJ m-2 is more than the sun above the air."""
+"""Upper limits of hourly amounts, in ERA5's units: 5 MJ m-2 is more than the solar constant."""
 
 _GROWING: Final = ("tp", "ssrd")
-"""Those that never fall as they are summed."""
+"""Sums that never decrease."""
 
 _BEFORE, _AFTER = 24, 49
-"""Instants before and after the start of the case that are looked at."""
+"""Number of instants before and after the start of the case for the detection of growing sums."""
 
 _LEAST_RISES: Final = 4
-"""Rain of one hour rises in three intervals where it begins; where sums stay as they are elsewhere, three will do."""
+"""Minimum number of increases of a sum that is constant otherwise: rain increases over three intervals at its onset."""
 _STAYING: Final = 0.2
 _LEAST_RUN: Final = 3
 _ROUND_OFF: Final = 1e-4
 _HOUR: Final = 3600.0
 _RUN: Final = 6.0 * _HOUR
-"""Sums begin at 00, 06, 12 or 18 UTC."""
+"""Sums restart at 00, 06, 12 or 18 UTC."""
 
 
 def growing_sums(around: xr.Dataset, first: int) -> dict[str, Begins]:
-    """Return which accumulated fields of ERA5 data hold growing sums, and when these begin again.
+    """Return the accumulated fields of ERA5 data with growing sums, and the times at which these restart.
 
-    first  place in time of the first instant that the case needs
+    first  index of the first instant that the case needs
     """
     names = [name for name in ACCUMULATED if name in around and "time" in around[name].dims]
     found: dict[str, Begins | None] = {}
@@ -113,7 +113,7 @@ def growing_sums(around: xr.Dataset, first: int) -> dict[str, Begins]:
 
 
 def _looked_at(field: xr.Variable, times: NDArray[np.datetime64], places: Sequence[int]) -> tuple[Array, Array]:
-    """Return the values (time, points) of instants that can be read, and their times [s of 1970]."""
+    """Return the values (time, points) of readable instants, and their times [s since 1970]."""
     read, values, seen = time_reader(field), [], []
     for place in places:
         try:
@@ -126,7 +126,7 @@ def _looked_at(field: xr.Variable, times: NDArray[np.datetime64], places: Sequen
 
 
 def _of_field(name: str, values: Array, times: Array, *, forecast: bool) -> Begins | None:
-    """Return when the sums of a field begin again, or None where they are of one hour, or the data does not show it."""
+    """Return the times at which the sums of a field restart; None for hourly sums, or if the data is inconclusive."""
     if len(times) < 2:
         return None
     most = float(np.abs(values).max(initial=0.0))
@@ -152,7 +152,7 @@ def _of_field(name: str, values: Array, times: Array, *, forecast: bool) -> Begi
 
 
 def _apart(begins: Begins, interval: float) -> bool:
-    """Whether at least three values lie between two beginnings."""
+    """Return True if at least three values are between two restarts."""
     order = sorted(begins)
     if len(order) < 2:
         return True
@@ -161,34 +161,34 @@ def _apart(begins: Begins, interval: float) -> bool:
 
 
 def _begins_by_size(values: Array, times: Array, interval: float) -> Begins:
-    """Return at which times of the day the size of a sum that may rise and fall drops by half, after 00 or 12 UTC."""
+    """Return the times of the day, after 00 or 12 UTC, at which the size of a non-monotonic sum drops by half."""
     size = np.abs(values).mean(axis=1)
     drops = (size[1:] < 0.5 * size[:-1]) & ((times[1:] - interval) % _RUN == 0.0)
     return frozenset((times[1:][drops] % SECONDS_PER_DAY).tolist())
 
 
 def sum_provenance(sums: Mapping[str, Begins], name: str) -> str:
-    """Return over what the sums of a field are, for the provenance; empty for a field that is no sum."""
+    """Return the accumulation period of a field, for the provenance; empty for fields that are not accumulated."""
     if name not in ACCUMULATED:
         return ""
     if name not in sums:
         return "sums of one hour"
     since = "midnight UTC" if len(sums[name]) == 1 else "the start of each forecast"
-    return f"growing sums, since {since}, of which the differences are taken"
+    return f"differences of growing sums since {since}"
 
 
 def hourly_amounts(
     read: Callable[[Sequence[int]], Array], place: int, times: NDArray[np.datetime64], begins: Begins
 ) -> Array:
-    """Return what an hour brings before and after an instant of growing sums (2, lat, lon); at an end of the data once.
+    """Return the amounts of the hours before and after an instant of growing sums (2, lat, lon); one at the ends.
 
-    read  returns the sums (time, lat, lon) of some instants, by their places in the data
+    read  returns the sums (time, lat, lon) of some instants, by their indices in the data
     """
     amounts = [amount for each in (place, place + 1) if (amount := _amount(read, each, times, begins)) is not None]
     if not amounts:
         raise DataError(
-            "the weather holds growing sums of rain or radiation, of one instant alone: their differences are needed; "
-            "give two instants at least"
+            "the weather has growing sums of rain or radiation at only one instant, but their differences are needed; "
+            "give at least two instants"
         )
     return np.stack(amounts)
 
@@ -196,7 +196,7 @@ def hourly_amounts(
 def _amount(
     read: Callable[[Sequence[int]], Array], place: int, times: NDArray[np.datetime64], begins: Begins
 ) -> Array | None:
-    """Return what an hour brings between an instant and the one before it, None where that is not known."""
+    """Return the hourly amount between the previous instant and this one, None if unknown."""
     if not 0 <= place < times.size:
         return None
     other = place if place else min(1, times.size - 1)

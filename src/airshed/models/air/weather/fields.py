@@ -1,7 +1,7 @@
-"""The table of weather fields: what each is, in which data it is, and what becomes of it where data lacks it.
+"""Table of weather fields: meaning, names in input data, and diagnosis of missing fields.
 
-A row of :data:`FIELDS` is all that a further field needs: from the table follow the state of the air, the variables
-that are read and their ranges, what processes may request, the fields of output, and docs/how-to/meteorology.md.
+To add a field, add a row to :data:`FIELDS`. The table defines the state of the air, the input variables and their
+ranges, and the fields that processes and output may request. docs/how-to/meteorology.md contains it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 Place = Literal["cells", "layer_faces", "east_faces", "north_faces", "surface"]
 Range = tuple[float, float, str]
-"""The least and the greatest value of a variable, and its unit in the model."""
+"""Minimum and maximum of a variable, and its unit in the model."""
 
 SHAPES: Final[Mapping[Place, tuple[int, ...]]] = {
     "cells": (0, 0, 0), "layer_faces": (1, 0, 0), "east_faces": (0, 0, 1), "north_faces": (0, 1, 0), "surface": (0, 0),
 }  # fmt: skip
-"""How many values more than cells a field has along (level,) lat, lon."""
+"""Number of values in addition to the cells along (level,) lat, lon."""
 
 
 @dataclass(frozen=True)
 class WeatherField:
-    """A field of the weather.
+    """Field of the weather.
 
-    name      in the state of the air, by which processes request it
-    cf_name   of the variable of a Dataset; empty where a Dataset cannot give it
-    unit      in the model;  low, high  the range of its values
-    place     where it has values
-    text      what it is, for documents and output
-    era5      its names in ERA5 files
-    use       "state": every state of the air holds it; "optional": a state holds it where the data has it and a process
-              or an output requests it; "derived": output computes it of the state; "input": only diagnoses read it
-    output    its name in output; empty where output does not hold it
-    standard_name  by the CF conventions; None: that is `cf_name`
-    variable  range and unit of the variable of a Dataset, where they are not those of the field
-    missing   how it is diagnosed where data lacks it, for the provenance
+    name      name in the state of the air, by which processes request it
+    cf_name   name of the variable of a Dataset; empty if a Dataset cannot contain it
+    unit      in the model;  low, high  range of its values
+    place     location of its values on the grid
+    text      description, for documents and output
+    era5      names in ERA5 files
+    use       "state": in every state of the air; "optional": in a state if the data has it and a process or an output
+              requests it; "derived": computed for output from the state; "input": read only by diagnoses
+    output    name in output; empty if it is not in output
+    standard_name  CF standard name; None: `cf_name`
+    variable  range and unit of the variable of a Dataset, if they differ from those of the field
+    missing   diagnosis of a missing field, for the provenance
     """
 
     name: str
@@ -62,7 +62,7 @@ class WeatherField:
 
     @property
     def range(self) -> Range:
-        """The range and the unit of the variable of a Dataset."""
+        """Range and unit of the variable of a Dataset."""
         return self.variable or (self.low, self.high, self.unit)
 
     def shape(self, grid: Grid) -> tuple[int, ...]:
@@ -177,22 +177,22 @@ FIELDS: Final = (
     ),
     WeatherField(
         "updraught_mass_flux", "atmosphere_updraft_convective_mass_flux", "kg m-2 s-1", -1e-6, 10.0, "layer_faces",
-        "Air that convection carries up through a face, over the area of the cell",
+        "Convective updraught mass flux through a face, per area of the cell",
     ),
     WeatherField(
         "downdraught_mass_flux", "atmosphere_downdraft_convective_mass_flux", "kg m-2 s-1", -1e-6, 10.0, "layer_faces",
-        "Air that convection carries down through a face, positive downwards",
+        "Convective downdraught mass flux through a face, positive downwards",
     ),
     WeatherField(
         "updraught_detrainment", "updraft_detrainment_rate", "kg m-3 s-1", -1e-9, 1.0, standard_name="",
-        text="Air that updraughts leave in a layer, per volume", output="updraught_detrainment",
+        text="Detrainment of updraughts in a layer, per volume", output="updraught_detrainment",
     ),
     WeatherField(
         "downdraught_detrainment", "downdraft_detrainment_rate", "kg m-3 s-1", -1e-9, 1.0, standard_name="",
-        text="Air that downdraughts leave in a layer, per volume", output="downdraught_detrainment",
+        text="Detrainment of downdraughts in a layer, per volume", output="downdraught_detrainment",
     ),
 )  # fmt: skip
-"""All fields of the weather that the model knows; a user's own process may declare others."""
+"""All weather fields of the model; processes of users may declare additional ones."""
 
 
 def by_name() -> dict[str, WeatherField]:
@@ -201,21 +201,21 @@ def by_name() -> dict[str, WeatherField]:
 
 
 def of_use(*uses: str) -> tuple[WeatherField, ...]:
-    """Return the rows of some uses, in the order of the table."""
+    """Return the rows with given uses, in the order of the table."""
     return tuple(each for each in FIELDS if each.use in uses)
 
 
 def era5_names() -> dict[str, str]:
-    """Return the names in ERA5 files, each with that of its field; of what is not optional."""
+    """Return the names in ERA5 files of all fields that are not optional, each with the name of its field."""
     return {name: each.name for each in of_use("state", "input") for name in each.era5}
 
 
 @dataclass(frozen=True)
 class WeatherNeeds:
-    """What processes and output request of the weather besides what every state holds.
+    """Weather that processes and output require in addition to the fields of every state.
 
-    fields  that are read where the data has them
-    margin  columns on each side of a rank's own ones that states hold too
+    fields  fields that are read if the data has them
+    margin  number of additional columns on each side of the columns of a rank
     """
 
     fields: tuple[WeatherField, ...] = ()
@@ -223,7 +223,7 @@ class WeatherNeeds:
 
     @classmethod
     def together(cls, several: Iterable["WeatherNeeds"]) -> Self:
-        """Return all that several request; raises DataError for two fields of one name that differ."""
+        """Return the union of needs; raises DataError for two different fields with the same name."""
         fields: dict[str, WeatherField] = {}
         margin = 0
         for needs in several:
@@ -237,7 +237,7 @@ class WeatherNeeds:
 def fields_table() -> str:
     """Return the table of docs/how-to/meteorology.md."""
     places = {"layer_faces": "layer faces", "east_faces": "west and east faces", "north_faces": "south and north faces"}
-    held = {"state": "always", "optional": "on request", "derived": "output", "input": "diagnosis"}
+    held = {"state": "always", "optional": "on request", "derived": "for output", "input": "for diagnosis"}
     rows = []
     for each in FIELDS:
         low, high, unit = each.range
@@ -263,7 +263,7 @@ _ENCROACHMENT: Final = (
 
 
 def _diagnosed(rules: Mapping[str, str], extra: Sequence[WeatherField], *, temperature_is_read: bool) -> dict[str, str]:
-    """Return how each field is diagnosed that data lacks; `rules` are those of a kind of data."""
+    """Return the diagnosis of each missing field; `rules` are for a kind of data."""
     return {
         **rules,
         "boundary_layer_height": _RICHARDSON if temperature_is_read else _ENCROACHMENT,
@@ -276,7 +276,7 @@ def _diagnosed(rules: Mapping[str, str], extra: Sequence[WeatherField], *, tempe
 def dataset_provenance(
     used: Iterable[str], present: Iterable[str], extra: Sequence[WeatherField] = ()
 ) -> dict[str, str]:
-    """Return the provenance of each quantity for a Dataset with CF names; `extra` is what processes request."""
+    """Return the provenance of each quantity for a Dataset with CF names; `extra` are fields that processes request."""
     names, rows = set(used), of_use("state", "input")
     given = {each.name: f"given: {each.cf_name}" for each in (*rows, *extra) if each.cf_name in names}
     hydrostatic = "diagnosed: hydrostatic, 1013.25 hPa at the ground" if "temperature" in given else _STANDARD
@@ -315,7 +315,7 @@ def era5_provenance(
     """Return the provenance of each quantity for fields of ERA5.
 
     extra    fields that processes request
-    of_sums  returns over what the sums of a field are
+    of_sums  returns the accumulation period of a field
     """
     names = set(map(str, dataset.data_vars))
     meanings = era5_names() | {name: each.name for each in extra for name in each.era5}

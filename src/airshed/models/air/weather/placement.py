@@ -1,4 +1,4 @@
-"""From data points to the cells and faces of a part of the model grid: areas, weights, and fields of a Dataset."""
+"""Interpolation of data to the cells and faces of a part of the model grid: areas, weights, fields of a Dataset."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Area:
-    """The columns of a grid that a meteorology works on, and those that are requested of it.
+    """Columns of a grid that a meteorology computes, and the requested columns.
 
-    whole   the grid of the case
-    window  of it, the columns that are worked on: one more on each side than are requested, since the density at a face
-            is the mean of the cells on both sides
-    grid    the part of the whole in that window
-    asked   the columns that are requested, by their numbers in that window
+    whole   grid of the case
+    window  computed columns: one more on each side than requested, since the density at a face is the mean of both
+            cells
+    grid    part of the whole grid in the window
+    `asked`   requested columns, by their indices in the window
     """
 
     whole: Grid
@@ -48,27 +48,27 @@ class Area:
         return cls(whole, around, whole if around == everything else whole.part(around), asked.within(around))
 
     def places(self, where: str) -> tuple[Array, Array]:
-        """Return latitude and longitude of the cells that are worked on, or of their "east" or "north" faces."""
+        """Return latitude and longitude of the computed cells, or of their "east" or "north" faces."""
         axis = {"east": "x", "north": "y"}.get(where, "")
         at_x, at_y = self.whole.face_centres
         lon, lat = at_x if axis == "x" else at_y if axis == "y" else (self.whole.lon, self.whole.lat)
         return self.window.of_faces(lat, axis), self.window.of_faces(lon, axis)
 
     def wind_along(self, axis: str, east: Array, north: Array) -> Array:
-        """Return the wind along "x" or "y" at the faces that it crosses, of its components there."""
+        """Return the wind along "x" or "y" at the faces that it crosses, from its components there."""
         turn = self.window.of_faces(self.whole.wind_rotation[axis == "y"], axis)
         ahead, aside = (east, north) if axis == "x" else (north, -east)
         return np.asarray(np.cos(turn) * ahead + np.sin(turn) * aside)
 
     def land(self, given: Array | None) -> Array:
-        """Return the land fraction of the columns that are worked on, of that of the whole; None: all is land."""
+        """Return the land fraction of the computed columns from that of the whole grid; 1 for None."""
         return np.ones(self.grid.shape[1:]) if given is None else np.ascontiguousarray(self.window.of(given))
 
 
 def interpolation_matrix(nodes: Array, points: Array) -> Array:
     """Return W (points, nodes): ``W @ values`` is the linear interpolant at the points, extrapolated beyond the ends.
 
-    A single node gives its value everywhere.
+    A field with a single node is constant.
     """
     weights = np.zeros((points.size, nodes.size))
     if nodes.size == 1:
@@ -83,7 +83,7 @@ def interpolation_matrix(nodes: Array, points: Array) -> Array:
 
 
 def clamped_matrix(nodes: Array, points: Array) -> Array:
-    """Return the interpolation matrix that holds the end values beyond the ends."""
+    """Return the interpolation matrix with constant values beyond the ends."""
     return interpolation_matrix(nodes, np.clip(points, nodes[0], nodes[-1]))
 
 
@@ -111,7 +111,7 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class _Axis:
-    """Nodes along an axis: those that a part of the grid needs, and the weights from them to its cells and faces."""
+    """Nodes along an axis for a part of the grid, and the weights from them to its cells and faces."""
 
     nodes: Array
     needed: slice
@@ -120,7 +120,7 @@ class _Axis:
 
     @classmethod
     def of(cls, nodes: Array, faces: Array, cells: slice) -> "_Axis":
-        """The weights are those of the whole grid, so that a part of it has no others."""
+        """Return the axis; the weights are those of the whole grid, so that results do not depend on the part."""
         means = Weights.of(averaging_matrix(nodes, faces)).part(cells)
         at_faces = Weights.of(interpolation_matrix(nodes, faces)).part(slice(cells.start, cells.stop + 1))
         ends = (means.nodes, at_faces.nodes)
@@ -129,13 +129,14 @@ class _Axis:
 
 
 class Points:
-    """The data's points that a part of the model grid needs.
+    """Points of the data for a part of the model grid.
 
-    Where the grid separates, means over cells and faces; else values at their middles, with winds turned to x and y.
+    On a separable grid, values are means over cells and faces. On other grids they are values at the centres, with
+    winds rotated to x and y.
     """
 
     def __init__(self, lat: Array, lon: Array, area: Area) -> None:
-        """``lat`` and ``lon`` are the points around the whole grid, of which the area is a part."""
+        """Compute the weights; ``lat`` and ``lon`` are the points around the whole grid, which contains the area."""
         self._area, whole = area, area.whole
         if whole.mapping.separable:
             self._by_lat = _Axis.of(lat, whole.y_faces, area.window.rows)
@@ -149,7 +150,7 @@ class Points:
             self._at_faces = {axis: PointWeights.of(lat, lon, *places) for axis, places in faces.items()}
 
     def of(self, field: Array) -> Array:
-        """Return the points' part of a field (..., lat, lon) at the points around the whole grid."""
+        """Return the part of a field (..., lat, lon) at these points, from all points around the whole grid."""
         return field[..., self.places["latitude"], self.places["longitude"]]
 
     def cells(self, field: Array) -> Array:
@@ -159,7 +160,7 @@ class Points:
         return self._at_cells(field)
 
     def wind(self, axis: str, east: Array, north: Array) -> Array:
-        """Return the wind along "x" or "y" at the faces that it crosses, of its components at the points."""
+        """Return the wind along "x" or "y" at the faces that it crosses, from its components at the points."""
         if self._area.whole.mapping.separable:
             if axis == "x":
                 return weighted(self._by_lat.means, east, self._by_lon.faces)
@@ -168,7 +169,7 @@ class Points:
         return self._area.wind_along(axis, at_faces(east), at_faces(north))
 
     def from_cells(self, field: Array) -> Array:
-        """Return the values at the points of a field (lat, lon) of the whole's cells; beyond them the last ones."""
+        """Return values at the points from a field (lat, lon) of the cells of the whole grid, constant beyond them."""
         whole = self._area.whole
         if not whole.mapping.separable:
             rows, columns = whole.cells_at(*np.meshgrid(self.lon, self.lat))
@@ -180,9 +181,9 @@ class Points:
 
 
 def covering(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
-    """Return the part of the data around the grid, its longitudes as the grid counts them.
+    """Return the part of the data around the grid, with longitudes in the range of the grid.
 
-    raises  DataError where the data does not cover the grid
+    raises  DataError if the data does not cover the grid
     """
     west, east, south, north = grid.bounds
     centre = 0.5 * (west + east)
@@ -201,7 +202,7 @@ def covering(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
         nodes = turned[name].values
         if nodes[0] > low + _TOLERANCE or nodes[-1] < high - _TOLERANCE:
             raise DataError(
-                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case asks for {low:g} to "
+                f"the data covers {name} {nodes[0]:g} to {nodes[-1]:g}, the case needs {low:g} to "
                 f"{high:g} ({dataset['u'].attrs['file']}); take a smaller area or download more"
             )
         first = max(int(np.searchsorted(nodes, low + _TOLERANCE)) - 1, 0)
@@ -211,7 +212,7 @@ def covering(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
     return turned.isel(pieces)
 
 
-# Puts one field of a Dataset onto the points of a part of the model grid.
+# Interpolation of a field of a Dataset to the points of a part of the model grid.
 
 
 _DIMENSIONS = {
@@ -222,11 +223,11 @@ _DIMENSIONS = {
 }  # fmt: skip
 _LOWEST = 2000.0
 _NUMBERED = frozenset({"", "1", "level", "levels", "layer", "layers"})
-"""Units of a coordinate ``level`` that may be the numbers of layers."""
+"""Units of a coordinate ``level`` that may be the indices of layers."""
 
 
 class PlacedField(NamedTuple):
-    """Values along standard dimensions, time first, and the coordinates of those that have one."""
+    """Values along standard dimensions, time first, with the coordinates of the dimensions that have one."""
 
     dims: tuple[str, ...]
     values: NDArray[np.float64]
@@ -234,7 +235,7 @@ class PlacedField(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The number of values along each dimension."""
+        """Number of values along each dimension."""
         return dict(zip(self.dims, self.values.shape, strict=True))
 
     def at_time(self, index: int) -> "PlacedField":
@@ -243,7 +244,7 @@ class PlacedField(NamedTuple):
 
 
 def in_unit_of_the_model(name: str, field: "xr.DataArray", unit: str) -> "xr.DataArray":
-    """Return the field in the model's unit, from the one in its attribute ``units``: degC or hPa too.
+    """Return the field in the model's unit, from the unit in its attribute ``units``, such as degC or hPa.
 
     Raises DataError for a unit that cannot be converted; without the attribute the field is in the model's unit.
     """
@@ -254,7 +255,7 @@ def in_unit_of_the_model(name: str, field: "xr.DataArray", unit: str) -> "xr.Dat
 
 
 def check_values(name: str, field: PlacedField, allowed: Range) -> None:
-    """Raise DataError, with the first place, where values in the model's unit are not finite or out of range."""
+    """Raise DataError with the first location of values that are not finite or out of range."""
     values = field.values
     low, high, unit = allowed
     where, finite = f"the meteorology's {name}", np.isfinite(values)
@@ -270,7 +271,7 @@ def check_values(name: str, field: PlacedField, allowed: Range) -> None:
 
 
 def _first(field: PlacedField, wrong: NDArray[np.bool_]) -> str:
-    """Return where the first wrong value of a field lies, and how many there are; empty for a field of one value."""
+    """Return the location of the first invalid value, and their number; empty for a field of one value."""
     if not field.dims:
         return ""
     indices = np.argwhere(wrong)
@@ -286,7 +287,7 @@ def _shown(value: Any) -> str:
 
 
 def standard_dims(name: object, field: "xr.DataArray") -> "xr.DataArray":
-    """Return the field with the model's names of dimensions, in the model's order, rising, as float64."""
+    """Return the field with the model's dimension names and order, increasing coordinates, and type float64."""
     unknown = [str(dim) for dim in field.dims if str(dim) not in _DIMENSIONS]
     if unknown:
         raise DataError(
@@ -305,14 +306,14 @@ def standard_dims(name: object, field: "xr.DataArray") -> "xr.DataArray":
 
 
 def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
-    """Return the values of a coordinate in degrees or metres, from its unit; DataError for no places."""
+    """Return the values of a coordinate in degrees or metres, from its unit; raises DataError for invalid ones."""
     values = np.atleast_1d(coordinate.values)
     if dim.startswith(("lat", "lon")):
         return to_degrees(dim, values, coordinate.attrs, where)
     heights = numbers(values, f"{where}: its {dim}")
     names = " ".join(str(coordinate.attrs.get(key, "")) for key in ("standard_name", "long_name"))
     if "pressure" in names or "sigma" in names or str(coordinate.attrs.get("positive", "up")).lower() == "down":
-        raise DataError(f"{where}: its {dim} is no height above ground; give heights in m, or interpolate onto such")
+        raise DataError(f"{where}: its {dim} is not a height above ground; give heights in m, or interpolate to them")
     if str(coordinate.attrs.get("units", "")).strip().lower() not in _NUMBERED:
         change = conversion(coordinate.attrs, "m", f"{where}: its {dim}")
         heights = change.factor * heights + change.offset if change.changes else heights
@@ -321,7 +322,7 @@ def _places(where: str, dim: str, coordinate: "xr.DataArray") -> Array:
 
 
 def onto(area: Area, name: str, field: PlacedField, where: str) -> Array:
-    """Return a field (level, lat, lon) at the points that ``where`` names, of the part of the grid in use."""
+    """Return a field (level, lat, lon) at the points ``where`` of the part of the grid in use."""
     grid, window = area.whole, area.window
     if not grid.mapping.separable and {"lat", "lon"} & set(field.dims):
         values = _at_places(area, name, field, where)
@@ -333,13 +334,13 @@ def onto(area: Area, name: str, field: PlacedField, where: str) -> Array:
         values = apply(rows, values, columns)
     if where == "surface":
         if values.shape[0] != 1:
-            raise DataError(f"the meteorology's {name} has levels; give it on lat and lon alone")
+            raise DataError(f"the meteorology's {name} has levels; give it only on lat and lon")
         return np.asarray(values[0])
     return _along_height(grid, name, field, values, where)
 
 
 def _with_axes(field: PlacedField, *axes: tuple[str, str]) -> Array:
-    """Return the values of a field with an axis of one for each pair of dimensions of which it has none."""
+    """Return the values of a field with an axis of length 1 for each missing pair of dimensions."""
     values: Array = field.values
     for position, dims in enumerate(axes):
         if not set(dims) & set(field.dims):
@@ -360,7 +361,7 @@ def _at_places(area: Area, name: str, field: PlacedField, where: str) -> Array:
 
 
 class _Targets(NamedTuple):
-    """A horizontal axis of the whole grid, and whether the faces or the cells of it are the targets."""
+    """Horizontal axis of the whole grid, with its faces or cells as targets."""
 
     dim: str
     centres: Array
@@ -369,11 +370,11 @@ class _Targets(NamedTuple):
 
 
 def _weights(axis: _Targets, name: str, field: PlacedField, cells: slice) -> Weights:
-    """Return the weights of a field along an axis, of the whole grid's those of some cells or their faces."""
+    """Return the weights of a field along an axis, for some cells of the whole grid or their faces."""
     targets = slice(cells.start, cells.stop + axis.at_faces)
     if f"{axis.dim}_face" in field.dims:
         if not axis.at_faces:
-            raise DataError(f"the meteorology's {name} cannot lie on {axis.dim}_face; give it at the cell centres")
+            raise DataError(f"the meteorology's {name} cannot be on {axis.dim}_face; give it at the cell centres")
         size = field.sizes[f"{axis.dim}_face"]
         if size != axis.faces.size:
             raise DataError(
@@ -413,7 +414,7 @@ def _nodes(name: str, field: PlacedField, dim: str, centres: Array) -> Array:
 
 
 def _along_height(grid: Grid, name: str, field: PlacedField, values: Array, where: str) -> Array:
-    """Interpolate the first axis to the layer centres or faces; beyond the last levels their values are held."""
+    """Interpolate the first axis to the layer centres or faces, with constant values beyond the last levels."""
     targets = grid.layer_faces if where == "layer_faces" else grid.level
     count = targets.size
     if "level" not in field.dims and "level_face" not in field.dims:
@@ -438,14 +439,14 @@ def _along_height(grid: Grid, name: str, field: PlacedField, values: Array, wher
 
 
 def _check_lowest(grid: Grid, name: str, nodes: Array) -> None:
-    """Raise DataError for levels that tell no profile, or nothing of the air near the ground."""
+    """Raise DataError for a single level, and for levels that do not reach the ground."""
     if nodes.size == 1:
         raise DataError(
             f"the meteorology's {name} has one level, at {nodes[0]:g} m; give more levels, or drop the dimension level "
-            "to have it hold at all heights"
+            "for a field that is constant with height"
         )
     if nodes[0] > max(_LOWEST, grid.level[0]):
         raise DataError(
-            f"the meteorology's {name} begins at {nodes[0]:g} m above ground, and nothing tells of the air below; give "
+            f"the meteorology's {name} begins at {nodes[0]:g} m above ground, without data for the air below; give "
             f"levels to the ground, at least to {_LOWEST:g} m"
         )

@@ -1,4 +1,4 @@
-"""One instant of the atmosphere on the model grid; meteorologies, linear between such instants, and parts of them."""
+"""State of the atmosphere at an instant on the model grid; meteorologies, linear between instants, and their parts."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -21,34 +21,34 @@ from airshed.models.air.weather.placement import Area
 
 
 class MetState:
-    """The weather at one instant: fields by their names as attributes, see :data:`airshed.models.air.weather.fields`.
+    """Weather at an instant, with fields as attributes, see :data:`airshed.models.air.weather.fields`.
 
-    A state holds all fields of the use "state", and optional ones as far as data has them and they are requested.
-    Air fluxes are positive to the east and north; the vertical one follows from continuity and is not kept here.
+    A state has all fields of the use "state", and requested optional fields that are in the data. Air fluxes are
+    positive to the east and north; the vertical flux follows from continuity and is not part of the state.
     """
 
     def __init__(self, **fields: Array) -> None:
         vars(self).update(fields)
 
     def __getattr__(self, name: str) -> Array:
-        """Refuse a field that the state does not hold."""
+        """Raise AttributeError for a field that the state does not have."""
         raise AttributeError(f"the state of the air has no {name}; it has {', '.join(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the fields."""
+        """Names of the fields."""
         return tuple(vars(self))
 
     def get(self, name: str) -> Array | None:
-        """Return a field, None where the state does not hold it."""
+        """Return a field, None if the state does not have it."""
         return getattr(self, name) if name in self.names else None
 
     def replaced(self, **fields: Array) -> "MetState":
-        """Return the state with other values of some fields."""
+        """Return the state with new values of some fields."""
         return MetState(**{**{name: getattr(self, name) for name in self.names}, **fields})
 
     def view(self, name: str) -> FieldView | Array:
-        """Return a field, or what makes it of some levels alone."""
+        """Return a field, or a view that computes only some levels."""
         value: Array = getattr(self, name)
         return value
 
@@ -71,24 +71,24 @@ class MetState:
             if name not in known and value.shape[-2:] != grid.shape[1:]:
                 raise DataError(f"{where}: {name} has shape {value.shape}, the grid has {grid.shape[1:]} columns")
             if not np.all(np.isfinite(value)):
-                raise DataError(f"{where}: {name} holds values that are not finite; check the meteorological input")
+                raise DataError(f"{where}: {name} has values that are not finite; check the meteorological input")
 
 
 def always() -> tuple[str, ...]:
-    """Return the names of the fields that every state holds."""
+    """Return the names of the fields of every state."""
     return tuple(each.name for each in of_use("state"))
 
 
 def interpolate(before: MetState, after: MetState, weight: float) -> MetState:
-    """Return (1 - weight) before + weight after for every field; of the Obukhov length its inverse is linear.
+    """Return (1 - weight) before + weight after for every field, with the inverse of the Obukhov length.
 
-    The length goes to infinity between stable and unstable, its inverse passes through 0.
+    The length goes to infinity between stable and unstable, while its inverse passes through 0.
     """
-    return before if weight == 0.0 else _Between(before, after, weight)
+    return before if weight == 0.0 else _InterpolatedState(before, after, weight)
 
 
-class _Between(MetState):
-    """The state at a time between two others: a field is computed when it is first requested, as few are."""
+class _InterpolatedState(MetState):
+    """State at a time between two others; a field is computed at its first request, since few are requested."""
 
     _ends: tuple[MetState, MetState]
     _weight: float
@@ -98,7 +98,7 @@ class _Between(MetState):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the fields that both ends hold."""
+        """Names of the fields of both ends."""
         first, second = self._ends
         return tuple(name for name in first.names if name in second.names)
 
@@ -114,16 +114,16 @@ class _Between(MetState):
         return value
 
     def view(self, name: str) -> FieldView | Array:
-        """Return what interpolates a field that was not requested yet."""
+        """Return a view that interpolates a field on request."""
         if name in vars(self) or name == "obukhov_length":
             return super().view(name)
         first, second = (getattr(end, name) for end in self._ends)
-        return _Interpolated(first, second, self._weight)
+        return _InterpolatedField(first, second, self._weight)
 
 
 @dataclass(frozen=True)
-class _Interpolated:
-    """A field between two others, made of the levels that are requested: a :class:`FieldView`."""
+class _InterpolatedField:
+    """Field between two others, computed for the requested levels: a :class:`FieldView`."""
 
     first: Array
     second: Array
@@ -131,16 +131,16 @@ class _Interpolated:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the field."""
+        """Shape of the field."""
         return self.first.shape
 
     def copy_to(self, target: npt.NDArray[Any], indices: Indices) -> None:
-        """Fill an array with the values at some levels, with the bits of the whole field."""
+        """Fill an array with the values at some levels, bitwise identical to the whole field."""
         target[...] = (1.0 - self.weight) * self.first[indices] + self.weight * self.second[indices]
 
 
 def bounded_obukhov_length(inverse: Array) -> Array:
-    """Return the Obukhov length [m] of its inverse [1/m], with magnitude between 1 m and 1e6 m."""
+    """Return the Obukhov length [m] from its inverse [1/m], with magnitude between 1 m and 1e6 m."""
     magnitude = np.clip(np.abs(inverse), 1e-6, 1.0)
     return np.asarray(np.where(inverse < 0.0, -1.0, 1.0) / magnitude)
 
@@ -149,12 +149,11 @@ WINDS: Final = ("eastward_wind", "northward_wind")
 
 
 def winds(state: MetState, grid: Grid) -> dict[str, Array]:
-    """Return both components of the wind at cell centres [m s-1] (level, lat, lon), for those who look at it.
+    """Return both components of the wind at cell centres [m s-1] (level, lat, lon), for display.
 
-    u = (F_west + F_east) / (2 n A), with the fluxes F [mol s-1] through both faces, the density n [mol m-3] of the cell
-    between them, and the area A [m2] of a face in its middle; turned from the grid's x and y to east and north. A
-    cell's own density stands for those of its faces: the error is that of a difference between neighbours, less than a
-    percent.
+    u = (F_west + F_east) / (2 n A), with the fluxes F [mol s-1] through both faces, and the density n [mol m-3] of the
+    cell. A [m2] is the area of a face in the middle of the cell. Winds are rotated from x and y to east and north. The
+    density of the cell approximates that of its faces, with an error below a percent.
     """
     x_flux = 0.5 * (state.eastward_air_flux[..., 1:] + state.eastward_air_flux[..., :-1])
     y_flux = 0.5 * (state.northward_air_flux[:, 1:] + state.northward_air_flux[:, :-1])
@@ -166,16 +165,16 @@ def winds(state: MetState, grid: Grid) -> dict[str, Array]:
 
 
 class Meteorology(Protocol):
-    """Supplies the state of the air at any time; linear between its instants."""
+    """Source of the state of the air at any time; linear between its instants."""
 
     @property
     def times(self) -> tuple[float, ...]:
-        """Return the instants [s since the case's start] between which the state is linear, rising."""
+        """Return the instants [s since the start of the case] between which the state is linear, increasing."""
         ...
 
     @property
     def provenance(self) -> Mapping[str, str]:
-        """Return for each field where it comes from: read (file), given, or diagnosed (formula, source)."""
+        """Return the origin of each field: read (file), given, or diagnosed (formula, source)."""
         ...
 
     def at(self, seconds: float) -> MetState:
@@ -183,15 +182,15 @@ class Meteorology(Protocol):
         ...
 
 
-# Meteorology at instants, linear in between; and meteorologies made of another one: cut, locked, repeated.
+# Meteorology at instants, linear in between, and wrappers of a meteorology: windowed, locked, repeated.
 
 
 _KEPT: Final = 3
-"""Instants of a series that are kept."""
+"""Number of cached instants of a series."""
 
 
 def around(times: tuple[float, ...], seconds: float) -> tuple[int, ...]:
-    """Return the numbers of the instants that the state at a time is made of: one or two."""
+    """Return the indices of the one or two instants for the state at a time."""
     index = bisect_right(times, seconds) - 1
     if index < 0:
         return (0,)
@@ -201,7 +200,7 @@ def around(times: tuple[float, ...], seconds: float) -> tuple[int, ...]:
 
 
 def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds: float) -> MetState:
-    """Return the state at a time, linear between the instants; the first and the last are held beyond them."""
+    """Return the state at a time, linear between the instants, constant before the first and after the last."""
     index, *later = around(times, seconds)
     if not later:
         return build(index)
@@ -210,16 +209,16 @@ def state_at(times: tuple[float, ...], build: Callable[[int], MetState], seconds
 
 
 class CheckedSeries:
-    """Meteorology at instants, linear in between: what Datasets, functions and files have in common.
+    """Meteorology at instants, linear in between: base class for Datasets, functions and files.
 
-    Before the first and after the last instant that one is held. Raises DataError, when an instant is first requested,
-    where its shapes or values cannot be.
+    It is constant before the first and after the last instant. At the first request of an instant, it raises DataError
+    for invalid shapes or values.
     """
 
     def __init__(
         self, times: tuple[float, ...], area: Area, build: Callable[[int], MetState], provenance: Mapping[str, str]
     ) -> None:
-        """``build`` returns the state of the area at an instant, by its index in ``times`` [s]."""
+        """Store the function ``build``, which returns the state of an instant by its index in ``times`` [s]."""
         self.times, self.provenance = times, MappingProxyType(dict(provenance))
         self._area, self._build, self._states = area, build, dict[int, MetState]()
 
@@ -228,7 +227,7 @@ class CheckedSeries:
         return state_at(self.times, self._cached, seconds)
 
     def _cached(self, index: int) -> MetState:
-        """Return the state at an instant, of which the newest three are kept."""
+        """Return the state at an instant; the newest three are cached."""
         if index not in self._states:
             if len(self._states) >= _KEPT:
                 del self._states[next(iter(self._states))]
@@ -238,10 +237,10 @@ class CheckedSeries:
         return self._states[index]
 
 
-class Wrapped:
-    """Another meteorology as it is.
+class MeteorologyWrapper:
+    """Wrapper of a meteorology.
 
-    One that reads files while the run goes on has two more methods, which it inherits or not: `take` and `close`.
+    A meteorology that reads files during the run has two more methods, `take` and `close`.
     """
 
     def __init__(self, base: Meteorology) -> None:
@@ -252,25 +251,25 @@ class Wrapped:
         return self._base.at(seconds)
 
     def take(self, moments: Sequence[float]) -> None:
-        """Read what the states at some times [s], in rising order, need, and little else; all ranks together.
+        """Read the data for the states at some times [s], in increasing order; collective.
 
-        Raises DataError on all ranks where that cannot be read. Only between two calls may other threads request those
-        states.
+        Raises DataError on all ranks if they cannot be read. Other threads may request these states only between two
+        calls.
         """
         if hasattr(self._base, "take"):
             self._base.take(moments)
 
     def close(self) -> None:
-        """Close the files that are read."""
+        """Close the input files."""
         if hasattr(self._base, "close"):
             self._base.close()
 
 
-class OneAtATime(Wrapped):
-    """A meteorology that several threads may ask: one of them reads ahead while another one writes output."""
+class LockedMeteorology(MeteorologyWrapper):
+    """Thread-safe wrapper of a meteorology: one thread prefetches while another one writes output."""
 
     def __init__(self, base: Meteorology, inner: Window | None = None) -> None:
-        """``inner`` are the columns requested, by their numbers in those of ``base``, where that has a margin."""
+        """Store a meteorology; ``inner`` is the window of requested columns in ``base``, if that has a margin."""
         super().__init__(base)
         self._lock, self._inner = Lock(), inner
 
@@ -280,44 +279,44 @@ class OneAtATime(Wrapped):
         return state if self._inner is None else state.part(self._inner)
 
     def around(self, seconds: float) -> MetState:
-        """Return the state at a time [s since the case's start], with the margin, for what looks at neighbours."""
+        """Return the state at a time [s since the case's start] with the margin, for processes that need neighbours."""
         with self._lock:
             return super().at(seconds)
 
     def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times [s] at hand."""
+        """Load the states at some times [s]."""
         with self._lock:
             super().take(moments)
 
 
-class WindowOf(Wrapped):
-    """The part of any meteorology in a window: the whole is made, and the rest of it dropped.
+class MeteorologyWindow(MeteorologyWrapper):
+    """Window of any meteorology, cut from states of the whole grid.
 
-    For what a user gives; the project's own meteorologies take a window themselves and make nothing else.
+    It is for meteorologies of users; the other meteorologies compute only their window.
     """
 
     def __init__(self, base: Meteorology, window: Window, grid: Grid) -> None:
-        """``grid`` is the whole grid, which the states of ``base`` must fit."""
+        """Store a meteorology; ``grid`` is the whole grid, which the states of ``base`` must match."""
         super().__init__(base)
         self._window, self._grid = window, grid
 
     def at(self, seconds: float) -> MetState:
-        """Return the window's part of the state at a time [s since the case's start]; DataError where it cannot be."""
+        """Return the window of the state at a time [s since the case's start]; raises DataError for invalid states."""
         state = super().at(seconds)
         state.check(self._grid, f"the meteorology at {seconds:g} s")
         return state.part(self._window)
 
 
-class RepeatedDay(Wrapped):
-    """A meteorology whose first day is repeated before its start, for a spin-up.
+class RepeatedDay(MeteorologyWrapper):
+    """Meteorology with the first day repeated before its start, for a spin-up.
 
     At times t < 0 the state is that of t + n * 24 h in the first day. Over the last interval before midnight the state
-    goes linearly from the day's last instant to the start's.
+    is linear between the last instant of the day and the start.
     """
 
     def __init__(self, base: Meteorology, days: int) -> None:
         if days < 1:
-            raise DataError(f"the first day can be repeated 1 time or more, not {days}")
+            raise DataError(f"the first day can be repeated once or more often, not {days} times")
         super().__init__(base)
         day = [time for time in base.times if 0.0 <= time < SECONDS_PER_DAY]
         if not day or day[0] != 0.0:
@@ -332,6 +331,6 @@ class RepeatedDay(Wrapped):
         return state_at(self.times, lambda index: self._base.at(self._sources[index]), seconds)
 
     def take(self, moments: Sequence[float]) -> None:
-        """Have the states at some times [s] at hand."""
+        """Load the states at some times [s]."""
         indices = dict.fromkeys(index for moment in moments for index in around(self.times, moment))
         super().take([self._sources[index] for index in indices])
