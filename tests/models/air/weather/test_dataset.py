@@ -173,7 +173,7 @@ def test_a_unit_that_the_data_names_is_converted(name: str, field: str, value: f
         (winds(east=1e6), r"eastward_wind is 1e\+06 to 1e\+06, outside -1000 to 1000 m s-1"),
         (winds(specific_humidity=((), -0.5)), "specific_humidity is -0.5 to -0.5, outside -0.001 to 0.1 kg kg-1"),
         (winds(air_pressure=((), 0.0)), "air_pressure is 0 to 0, outside 1 to 150000 Pa"),
-        (winds(obukhov_length=((), 0.0)), "obukhov_length holds 0"),
+        (winds(obukhov_length=((), 0.0)), "obukhov_length has the value 0"),
         (winds(air_temperature=("ensemble", np.full(3, 280.0))), "dimension 'ensemble'"),
         (winds(air_temperature=("level", np.full(3, 280.0))), "3 levels without heights, the grid has 4"),
         (

@@ -58,7 +58,7 @@ def test_levels_that_tell_nothing_of_the_air_near_the_ground_are_refused(kind: s
     data = made_up(kind)
     with pytest.raises(DataError, match=r"u\.nc has one level, not a profile"):
         Era5Meteorology(data.isel(level=[-1]), SMALL, START)
-    with pytest.raises(DataError, match=r"the lowest level of u\.nc lies at \d+ hPa over the sea"):
+    with pytest.raises(DataError, match=r"the lowest level of u\.nc is at \d+ hPa over the sea"):
         Era5Meteorology(data.isel(level=slice(-2, None)), SMALL, START)
 
 

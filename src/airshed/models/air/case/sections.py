@@ -175,15 +175,12 @@ class MeteorologySection(Section):
     diffusivity: Diffusivity = setting("0 m2/s", "vertical turbulent diffusivity.", only_for="uniform")
     daytime_diffusivity: Diffusivity = setting(
         "0 m2/s",
-        "diffusivity added in the mixed layer with the sun overhead; it is proportional to the cosine of the solar "
-        "zenith angle.",
+        "diffusivity added in the mixed layer with the sun overhead; it and the depth of the layer are proportional to "
+        "the cosine of the solar zenith angle.",
         only_for="uniform",
     )
     mixed_layer: Height = setting(
-        "1500 m",
-        "depth of the mixed layer with the sun overhead; also proportional to that cosine.",
-        validate_default=True,
-        only_for="uniform",
+        "1500 m", "depth of the mixed layer with the sun overhead.", validate_default=True, only_for="uniform"
     )
     cloud_cover: Number = setting(0.0, "fraction of the sky under cloud.", unit="1", ge=0.0, le=1.0, only_for="uniform")
     precipitation: Rain = setting("0 mm/h", "precipitation at the ground, as depth of water.", only_for="uniform")
@@ -340,8 +337,7 @@ class ParallelSection(Section):
     """Domain decomposition; no setting here changes results."""
 
     tiles: Annotated[tuple[Whole, Whole] | Literal["auto"], KeywordUnion(("auto",), tuple[Tiles, Tiles])] = setting(
-        "auto",
-        "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` minimises the cost.",
+        "auto", "Ranks from south to north and from west to east, such as `[2, 3]`; `auto` minimises the cost."
     )
     input: Literal["parallel", "root"] = setting(
         "parallel",

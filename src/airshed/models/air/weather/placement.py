@@ -260,9 +260,11 @@ def check_values(name: str, field: PlacedField, allowed: Range) -> None:
     low, high, unit = allowed
     where, finite = f"the meteorology's {name}", np.isfinite(values)
     if not np.all(finite):
-        raise DataError(f"{where} holds NaN or infinite values{_first(field, ~finite)}; fill them or cut them off")
+        raise DataError(f"{where} has NaN or infinite values{_first(field, ~finite)}; fill them or cut them off")
     if name == "obukhov_length" and np.any(values == 0.0):
-        raise DataError(f"{where} holds 0{_first(field, values == 0.0)}; neutral air has a large one, such as 1e6 m")
+        raise DataError(
+            f"{where} has the value 0{_first(field, values == 0.0)}; neutral air has a large one, such as 1e6 m"
+        )
     if values.size and not low <= values.min() <= values.max() <= high:
         raise DataError(
             f"{where} is {values.min():g} to {values.max():g}, outside {low:g} to {high:g} {unit}"
