@@ -74,7 +74,7 @@ def test_units_and_ranges_are_looked_at() -> None:
     assert optional(state(grams, CLOUD_WATER))["cloud_water"][0, 0, 0] == pytest.approx(2e-4)
     for wrong, message in (
         ({CLOUD: ((), 0.2)}, "outside -1e-06 to 0.05 kg kg-1"),
-        ({CLOUD: ((), np.nan)}, "holds NaN or infinite values"),
+        ({CLOUD: ((), np.nan)}, "has NaN or infinite values"),
         ({DOWNDRAUGHT.cf_name: ((), -0.1)}, "outside -1e-06 to 10 kg m-2 s-1"),
         ({CLOUD: ((), 1e-4, {"units": "m"})}, "'m'"),
     ):

@@ -149,7 +149,7 @@ def test_a_uniform_mixing_ratio_stays_uniform(tmp_path: Path, kind: str) -> None
     [
         ({"without": ["PHB", "U"]}, "lacks U, PHB; WRF output needs U, V, T"),
         ({"MAP_PROJ": np.int32(9)}, "MAP_PROJ = 9 is unknown"),
-        ({"hours": [0.0, 1.0, 5.0]}, "has nothing between 2022-06-01T01:00"),
+        ({"hours": [0.0, 1.0, 5.0]}, "has no times between 2022-06-01T01:00"),
         ({"hours": [3.0, 4.0, 5.0]}, "covers 2022-06-01T03:00 to 2022-06-01T05:00"),
         ({"DX": np.float32(3e4)}, "its cells are not uniform in its projection"),
     ],
