@@ -60,7 +60,7 @@ def ended(case, meteorology, initial=None):
 
 
 def test_the_documented_example_runs(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL)
+    (example,) = (each for each in re.findall(r"```python\n(.*?)```", DOCS, re.DOTALL) if "def wind" in each)
     names = {}
     exec(compile(example, "docs/how-to/library.md", "exec"), names)
     assert names["error"] < 0.2
