@@ -41,7 +41,7 @@ OPENING: Final = re.compile(
 NO_NOUN: Final = re.compile(
     r"(Above|Again|All|Alone|Anew|Any|Below|Between|Beyond|Both|Each|Every|Many|None|Of|Once|Open|Only|Other|Real|"
     r"Same|That|(?<!e)ed|"
-    r"(?<!Forc)(?<!Logg)(?<!Mapp)(?<!Mean)(?<!Mix)(?<!Scaveng)(?<!Settl)(?<!Sett)(?<!Spac)(?<!Splitt)(?<!Tim)(?<!Weight)ing)$"
+    r"(?<!Find)(?<!Forc)(?<!Logg)(?<!Mapp)(?<!Mean)(?<!Mix)(?<!Scaveng)(?<!Settl)(?<!Sett)(?<!Spac)(?<!Splitt)(?<!Tim)(?<!Weight)ing)$"
 )
 """Endings of names that are no nouns, among them those of participles."""
 _CODE: Final = (

@@ -74,12 +74,12 @@ def test_a_side_file_comes_first(tmp_path: Path) -> None:
     ],
 )
 def test_other_code_is_not(code: str, block: str, tmp_path: Path) -> None:
-    with pytest.raises(MechanismError, match=r"no formula gives .*KRO2NO|depends on KRO2NO, which inlined code"):
+    with pytest.raises(MechanismError, match=r"there is no formula for .*KRO2NO|depends on KRO2NO, which inlined code"):
         network_of(tmp_path, code, block)
 
 
 def test_what_a_formula_names_in_vain_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MechanismError, match=r"no formula gives 'TROE\(1\.0, 2\.0\)' in <R1>"):
+    with pytest.raises(MechanismError, match=r"there is no formula for 'TROE\(1\.0, 2\.0\)' in <R1>"):
         network_of(tmp_path, CODE.replace("2.7D-12", "TROE(1., 2.)"))
 
 

@@ -186,9 +186,9 @@ def test_other_languages_are_named_in_one_line(name: str, tmp_path: Path) -> Non
     text, language = OTHERS[name]
     with pytest.raises(MechanismError) as caught:
         load_mechanism(written(tmp_path, text, name))
-    assert str(caught.value).startswith(f"{tmp_path / name}: this looks like ")
+    assert str(caught.value).startswith(f"{tmp_path / name}: this appears to be ")
     assert language in str(caught.value)
-    assert "which is not read; " in str(caught.value)
+    assert "which is not supported; " in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -217,7 +217,7 @@ def test_the_mechanism_of_a_musicbox_file_is_read(tmp_path: Path) -> None:
     written(tmp_path, json.dumps(MECHANISM), "inner.json")
     other = load_mechanism(written(tmp_path, json.dumps({**box, "mechanism": "inner.json"}), "other.json"))
     assert other.names == ("A", "B")
-    with pytest.raises(MechanismError, match=r"there is no file 'innr\.json' beside third\.json; did you mean"):
+    with pytest.raises(MechanismError, match=r"there is no file 'innr\.json' next to third\.json; did you mean"):
         load_mechanism(written(tmp_path, json.dumps({**box, "mechanism": "innr.json"}), "third.json"))
     with pytest.raises(MechanismError, match=r"/mechanism: expected a mechanism: an object"):
         load_mechanism(written(tmp_path, json.dumps({**box, "mechanism": 3}), "fourth.json"))
@@ -256,7 +256,7 @@ def test_a_function_of_concentrations_is_told_once(tmp_path: Path) -> None:
     assert "'peroxy(1.0, X, Y, TEMP)' in <1> at 4:13 and 1 more" in text
     assert "peroxy, uptake: takes concentrations of species, which its formula may have as factors only" in text
     write_rates(str(path))
-    assert "concentrations may stand in it as factors only" in (tmp_path / "m.rates.toml").read_text()
+    assert "concentrations may occur in it as factors only" in (tmp_path / "m.rates.toml").read_text()
 
 
 def test_concentrations_as_factors_become_reactants(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ BAD = {
     "undeclared": (HEAD + "NO + O4 = NO2 : 1;", [":4:6:", "species 'O4' is not declared", "did you mean 'O3'"]),
     "undeclared product": (HEAD + "NO = NO3 : 1;", [":4:6:", "species 'NO3' is not declared"]),
     "undeclared dummy": (HEAD + "NO = DUMMY : 1;", [":4:6:", "'DUMMY'"]),
-    "label twice": (HEAD + "<R1> NO = NO2 : 1;\n<r1> NO2 = NO : 1;", [":5:1:", "<r1>", "second time", ":4:1"]),
+    "label twice": (HEAD + "<R1> NO = NO2 : 1;\n<r1> NO2 = NO : 1;", [":5:1:", "<r1>", "occurs twice", ":4:1"]),
     "empty label": (HEAD + "< > NO = NO2 : 1;", [":4:1:", "label <> is empty"]),
     "open label": (HEAD + "<R1 NO = NO2 : 1;", [":4:1:", "'<' follows"]),
     "no =": (HEAD + "NO + O3 : 1;", [":4:9:", "expected '='", "':' follows"]),
@@ -266,7 +266,7 @@ def test_what_code_computes_from_species_is_named_with_the_remedy(tmp_path: Path
     assert "A + X = B + X : k" in str(caught.value)
     assert str(caught.value).count("depends on") == 1
     path.write_text(RO2.format(code=f"{code}\n K2 = 3.0\n K2 = 4.0", name="K2"), encoding="utf-8")
-    with pytest.raises(MechanismError, match="no formula gives 'K2' in <P1>"):
+    with pytest.raises(MechanismError, match="there is no formula for 'K2' in <P1>"):
         load_mechanism(path)
 
 

@@ -167,7 +167,7 @@ def test_the_faults_of_all_reactions_are_told_at_once(write) -> None:
 BAD = {
     "circle": ("#DEFVAR\nA = IGNORE;\n#INCLUDE b.eqn", [":1:9:", "circle", "test.def -> b.eqn -> test.def"]),
     "itself": ("#INCLUDE test.def\n", [":1:9:", "circle: test.def -> test.def"]),
-    "model of nothing": ("#MODEL saprc99\n", ["no species", "saprc99.def of #MODEL is not beside it"]),
+    "model of nothing": ("#MODEL saprc99\n", ["no species", "saprc99.def of #MODEL is not in the same folder"]),
     "text after a command": ("#LOOKATALL\nNO = IGNORE;", [":2:1:", "after the line of #LOOKATALL"]),
     "check of nothing": ("#ATOMS N;\n#DEFVAR\nA = N;\n#CHECK O;", [":4:8:", "atom 'O' is not declared"]),
     "list of nothing": ("#DEFVAR\nA = IGNORE;\n#MONITOR A; Ab;", [":3:13:", "species 'Ab'", "did you mean 'A'"]),

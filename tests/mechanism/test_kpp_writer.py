@@ -141,7 +141,7 @@ def test_what_kpp_cannot_name_is_refused(tmp_path: Path) -> None:
     quoted = Reaction("R", (("C", 1.0),), (), Parameter('a "b"'))
     with pytest.raises(MechanismError, match="no names like"):
         kpp_text(ReactionNetwork("test", (Species("C"),), reactions=(quoted,)))
-    with pytest.raises(MechanismError, match=r"\.txt: the name does not tell the format"):
+    with pytest.raises(MechanismError, match=r"\.txt: the name does not determine the format"):
         save_mechanism(network, tmp_path / "a.txt")
 
 

@@ -71,10 +71,10 @@ def test_index_and_molar_mass() -> None:
     [
         (lambda: network(reaction("A + D", "B")), ["test.eqn:7:3", "'D' is not declared"]),
         (lambda: network(reaction("0.5 A", "B")), ["test.eqn:7:3", "<R>", "whole, not 0.5"]),
-        (lambda: network(reaction("A", "B"), reaction("B", "A", "r")), ["label 'r' stands twice"]),
-        (lambda: network(fixed=(Species("a", fixed=True),)), ["species 'a' stands twice"]),
+        (lambda: network(reaction("A", "B"), reaction("B", "A", "r")), ["label 'r' occurs twice"]),
+        (lambda: network(fixed=(Species("a", fixed=True),)), ["species 'a' occurs twice"]),
         (lambda: network().index("Bb"), ["'Bb'", "did you mean 'B'"]),
-        (lambda: network(reaction("A", "B")).bind({"j_A": 1.0}), ["leaves nothing open", "'j_A'"]),
+        (lambda: network(reaction("A", "B")).bind({"j_A": 1.0}), ["no open parameter", "'j_A'"]),
     ],
 )
 def test_refusals(build, parts) -> None:

@@ -121,19 +121,19 @@ BAD = {
     "key": ('"a b" = "1"', "expected a name such as"),
     "argument": ('"f(1, a)" = "a"', "expected the names of the arguments"),
     "twice the argument": ('"f(a, A)" = "a"', "each once"),
-    "twice": ('k_x = "1"\nK_X = "2"', r":2:\d+: .*stands twice"),
+    "twice": ('k_x = "1"\nK_X = "2"', r":2:\d+: .*occurs twice"),
     "wrong type": ("k_x = [1]", "expected a formula in quotes"),
     "wrong table": ("k_x = { py = 1 }", "expected a formula in quotes"),
     "large number": ("k_x = 1" + "0" * 400, "too large"),
     "unused": (SIDE + 'k_xy = "1"', r":10:\d+: .*no rate of the mechanism needs 'k_xy'"),
-    "circle": (SIDE.replace('"ARR2(2, 0)"', '"k_y"'), "stand for each other: k_y -> base -> k_y"),
+    "circle": (SIDE.replace('"ARR2(2, 0)"', '"k_y"'), "define each other: k_y -> base -> k_y"),
     "function of itself": (SIDE.replace('"a*exp(c/TEMP)"', '"GCARR_ac(a, c)"'), "GCARR_AC calls itself"),
     "arguments": (SIDE.replace("(a, C)", "(a)").replace("c/TEMP", "a/TEMP"), r":9:16: GCARR_ac takes GCARR_AC\(a\)"),
     "function as value": (SIDE.replace('"2*j_NO2"', '"GCARR_ac"'), r"is a function: GCARR_AC\(a, C\)"),
-    "no file": (SIDE.replace("uptake.py:k_x", "none.py:k_x"), r"k_x: there is no file 'none\.py' beside"),
+    "no file": (SIDE.replace("uptake.py:k_x", "none.py:k_x"), r"k_x: there is no file 'none\.py' next to"),
     "no name": (SIDE.replace("uptake.py:k_x", "uptake.py"), "expected file.py:function"),
     "no function": (SIDE.replace("uptake.py:k_x", "uptake.py:k_"), r"has no function 'k_'; did you mean 'k_x'"),
-    "no such argument": (SIDE.replace("uptake.py:k_x", "uptake.py:strange"), "wants 'pH'"),
+    "no such argument": (SIDE.replace("uptake.py:k_x", "uptake.py:strange"), "requires 'pH'"),
 }  # fmt: skip
 
 
@@ -275,7 +275,7 @@ def test_elements_of_a_list_do_not_stand_for_each_other(write) -> None:
     with pytest.raises(MechanismError, match=r"no rate of the mechanism needs 'J\(ip_NO2\)'"):
         load_mechanism(write(CONSTANT.format("J(ip_NO)", "J(ip_O3)"), "test.eqn"))
     write('"J(3)" = "1e-3*SUN"', "test.rates.toml")
-    with pytest.raises(MechanismError, match=r"no formula gives 'J\(TEMP\)'"):
+    with pytest.raises(MechanismError, match=r"there is no formula for 'J\(TEMP\)'"):
         load_mechanism(write(CONSTANT.format("J(TEMP)", "J(3)"), "test.eqn"))
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing of reaction files as a :class:`ReactionNetwork`, which is data only."""
+"""Readers and writers of reaction files, with a :class:`ReactionNetwork` as the common data structure."""
 
 from airshed.mechanism.load import inspect_mechanism, load_mechanism, shipped_mechanisms
 from airshed.mechanism.network import Reaction, ReactionNetwork, Species, Term, rates, tendency

@@ -1,4 +1,4 @@
-"""What a mechanism is, what looks wrong with it, and its files in other formats."""
+"""Description of a mechanism, checks, and conversion to other formats."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ _UNITS = ("molecules/cm3/s", "1/s", "cm3/s", "cm6/s")
 
 
 def environment_of(temperature: str, pressure: str, humidity: str, sun: float) -> dict[str, float]:
-    """Return the state of the air that rates follow, from values with units; raise CaseError.
+    """Return the environment of rates from values with units; raise CaseError.
 
     sun  cosine of the solar zenith angle, 0 at night
     """
     kelvin, pascal = to(temperature, "K", where="temperature"), to(pressure, "Pa", where="pressure")
     relative = to(humidity, "1", where="humidity")
     if not (50.0 < kelvin < 5000.0 and 0.0 < pascal < 1e9 and 0.0 <= relative <= 10.0 and 0.0 <= sun <= 1.0):
-        raise CaseError(f"no air is like this: {temperature}, {pressure}, humidity {humidity}, sun {sun:g}")
+        raise CaseError(f"not a possible state of the air: {temperature}, {pressure}, humidity {humidity}, sun {sun:g}")
     number = 1e-6 / (BOLTZMANN * kelvin)
     air = pascal * number
     return {
@@ -49,7 +49,7 @@ def environment_of(temperature: str, pressure: str, humidity: str, sun: float) -
 
 
 def describe(mechanism: str, environment: Environment) -> Report:
-    """Return species, reactions with their rate constants in an environment, balance, and what is open."""
+    """Return species, reactions with rate constants in an environment, atom balance, and open parameters."""
     network = inspect_mechanism(mechanism)
     pattern = jacobian_pattern(network)
     entries, size = int(pattern.sum()), len(network.species)
@@ -70,20 +70,21 @@ def describe(mechanism: str, environment: Environment) -> Report:
 
 
 def check(mechanism: str) -> Report:
-    """Return everything that looks wrong or odd; not ok where a reaction loses an atom that the file says it keeps."""
+    """Return all findings about a mechanism; not ok if a reaction loses an atom that the file declares as conserved."""
     network = inspect_mechanism(mechanism)
     found = findings(network)
     counts = Counter(each.kind for each in found)
     rows = [(each.kind, each.subject, each.text) for each in found]
-    table = Table("What may be meant, or not", ("what", "where", "how"), rows)
+    table = Table("Findings to review", ("kind", "location", "finding"), rows)
     facts: dict[str, Cell] = dict(counts.items()) or {"found": "nothing"}
     return Report(f"Check of mechanism {network.name}", [table] if rows else [], facts, ok=not _broken(network, found))
 
 
 def write_rates(mechanism: str) -> Report:
-    """Write a side file beside a reaction file with all that its rates lack, to be filled in; raise MechanismError.
+    """Write a side file next to a reaction file with everything that its rates lack, to be completed; raise
+    MechanismError.
 
-    What other models' functions are known to be is filled in; to a side file that is there its lines are added.
+    Known functions of other models are filled in; an existing side file is extended.
     """
     missing: Sequence[MissingFormula] = ()
     try:
@@ -95,7 +96,7 @@ def write_rates(mechanism: str) -> Report:
         left_open = [each for each in error.left_open if each.casefold() not in written]
     side = rates_path(Path(mechanism))
     if not Path(mechanism).is_file():
-        raise MechanismError(f"{mechanism}: a side file is written beside a file; give its path")
+        raise MechanismError(f"{mechanism}: a side file requires a mechanism in a file; give its path")
     text = side_file(name, missing, left_open) if missing or left_open else ""
     if text:
         before = side.read_text(encoding="utf-8") if side.is_file() else ""
@@ -103,16 +104,16 @@ def write_rates(mechanism: str) -> Report:
             part.write_text(before + ("\n" if before else "") + text, encoding="utf-8", newline="\n")
     asked = sum(line.startswith("#?") for line in text.splitlines())
     facts: dict[str, Cell] = {
-        "functions that no formula gives": len(missing),
+        "functions without a formula": len(missing),
         "values left open": len(left_open),
-        "written": str(side) if text else "nothing: the rates lack nothing",
+        "written": str(side) if text else "nothing: the rates are complete",
         "left to fill in": f"{asked} lines that begin with #?",
     }
     return Report(f"Side file of mechanism {name}", [], facts, ok=not missing)
 
 
 def convert(mechanism: str, output: Path) -> Report:
-    """Write a mechanism in the format that the output's suffix tells, and read it back; raise MechanismError."""
+    """Write a mechanism in the format of the output's suffix, and read it back; raise MechanismError."""
     network = inspect_mechanism(mechanism)
     written = save_mechanism(network, output)
     lost = differences(network, inspect_mechanism(output))
@@ -124,8 +125,8 @@ def convert(mechanism: str, output: Path) -> Report:
     if network.sums and output.suffix.lower() in OPENATMOS:
         names = ", ".join(network.sums)
         facts["note"] = (
-            f"{names} is an ordinary species to other programs: give it the sum of its species (__sums in the file) at "
-            "the start, and what emission, deposition and transport change these by"
+            f"{names} is an ordinary species for other programs: start it as the sum of its species (__sums in the file)"
+            ", and apply the emission, deposition and transport of these species to it"
         )
     return Report("Conversion", [], facts, ok=not lost)
 
@@ -167,12 +168,12 @@ def _reactions(network: ReactionNetwork, environment: Environment) -> Table:
 
 
 def _left(network: ReactionNetwork, constant: Expression) -> str:
-    """Return why a rate constant has no value here: code that a mechanism brings is not run to look at it."""
+    """Return why a rate constant has no value here: code of a mechanism is not run for an inspection."""
     return "in Python" if all(name in network.callables for name in parameters(constant)) else "open"
 
 
 def _balance(network: ReactionNetwork) -> Table:
-    """Return which reactions keep each atom that a species has; a file may declare all elements."""
+    """Return the reactions that conserve each declared atom; a file may declare all elements."""
     rows = []
     for atom in network.atoms:
         if not any(atom_counts(network, atom)):
@@ -180,7 +181,7 @@ def _balance(network: ReactionNetwork) -> Table:
         changes = imbalances(network, atom)
         labels = ", ".join(f"{each.label} {each.change:+g}" for each in changes[:6])
         rows.append((atom, len(network.reactions) - len(changes), len(changes), labels + " ..." * (len(changes) > 6)))
-    return Table("Atoms", ("atom", "conserved in reactions", "not in", "change in the first of those"), rows)
+    return Table("Atoms", ("atom", "conserved in reactions", "not in", "change in the first of them"), rows)
 
 
 def _parameters(network: ReactionNetwork) -> list[Table]:

@@ -1,4 +1,4 @@
-"""Rate expressions: formulas of the air's state and of what a mechanism leaves open.
+"""Rate expressions: formulas of the state of the air and of open parameters.
 
 A rate is a tree of :mod:`airshed.formula.tree` of numbers, the air's state (:data:`SYMBOLS`), functions
 (:data:`FUNCTIONS`) and parameters, in molecules, cm3 and s: ``5.7e-34*(TEMP/300)**(-2.8)*M*O2``. Names of symbols are
@@ -31,7 +31,7 @@ Dependency = Literal["temperature", "pressure", "air", "water", "photolysis", "p
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSymbol:
-    """A name that stands for the state of the air or the sun."""
+    """Name for a part of the state of the air or the sun."""
 
     unit: str
     dependency: Dependency
@@ -47,16 +47,16 @@ SYMBOLS: Final[Mapping[str, EnvironmentSymbol]] = {
     "H2O": EnvironmentSymbol("molecules cm-3", "water", "water vapour"),
     "SUN": EnvironmentSymbol("1", "photolysis", "cosine of the solar zenith angle while the sun is up, else 0"),
 }
-"""What a rate may name."""
+"""Symbols of the environment in rates."""
 
 AIR_GASES: Final = ("M", "O2", "N2", "H2O")
-"""Those of :data:`SYMBOLS` that are air and its gases [molecules cm-3]: no chemistry changes them."""
+"""The air and its gases among :data:`SYMBOLS` [molecules cm-3], which chemistry does not change."""
 
 SUN_POSITION: Final[Mapping[str, EnvironmentSymbol]] = {
     "sec_zenith": EnvironmentSymbol("1", "photolysis", "secant of the solar zenith angle, anything finite at night"),
     "daylight": EnvironmentSymbol("1", "photolysis", "factor on clear-sky photolysis: 0 at night, 1 in clear daylight"),
 }
-"""What an environment holds besides, for ``PHOTO``; a rate does not name them."""
+"""Further entries of an environment, for ``PHOTO``; rates do not name them."""
 
 ALIASES: Final[Mapping[str, str]] = {"T": "TEMP"}
 """Other spellings of :data:`SYMBOLS`."""
@@ -74,28 +74,28 @@ FUNCTIONS: Final[Mapping[str, Arity]] = {
     "MAX": FORMULA_FUNCTIONS["max"],
     PHOTO: Arity(2, 2),
 }
-"""What a rate may call, as it is written: LOG is the natural logarithm, POW(a, b) the power a**b."""
+"""Functions in rates, as written: LOG is the natural logarithm, POW(a, b) the power a**b."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter(NamedValue):
-    """A value that a mechanism leaves open: the rate of a light reaction that a host computes, by its name."""
+    """Open parameter of a mechanism, such as a photolysis rate that a host model computes."""
 
     def __post_init__(self) -> None:
-        check_label("what is open as", self.name)
+        check_label("the open parameter", self.name)
 
 
 def symbol(name: str) -> Symbol:
-    """Return the symbol of this name in any case of letters; raise MechanismError if there is none."""
+    """Return the symbol of a name in upper or lower case; raise MechanismError if there is none."""
     canonical = ALIASES.get(name.upper(), name.upper())
     if canonical not in SYMBOLS:
         known = ", ".join(SYMBOLS)
-        raise MechanismError(f"a rate does not know {name!r} (it knows {known}){nearest(name, SYMBOLS)}")
+        raise MechanismError(f"{name!r} is unknown in a rate (known are {known}){nearest(name, SYMBOLS)}")
     return Symbol(canonical)
 
 
 def call(name: str, arguments: tuple[Expression, ...]) -> Expression:
-    """Return the call of a known function; raise MechanismError if it is unknown or has the wrong arguments."""
+    """Return the call of a known function; raise MechanismError for an unknown function or wrong arguments."""
     canonical = name.upper()
     function = FUNCTIONS.get(canonical)
     if function is None:
@@ -113,7 +113,7 @@ def call(name: str, arguments: tuple[Expression, ...]) -> Expression:
 
 
 def symbols(expression: Expression) -> frozenset[str]:
-    """Return the environment's names that the value needs, those of the sun's position included."""
+    """Return the names of the environment that the value requires, including those of the sun's position."""
     names = set()
     for node in ordered([expression]):
         if isinstance(node, Symbol):
@@ -124,24 +124,24 @@ def symbols(expression: Expression) -> frozenset[str]:
 
 
 def parameters(expression: Expression) -> tuple[str, ...]:
-    """Return the names of the parameters that the value needs, each once, in the order of the text."""
+    """Return the names of the parameters that the value requires, without repetition, in the order of the text."""
     return tuple(node.name for node in ordered([expression]) if isinstance(node, Parameter))
 
 
 def dependencies(expression: Expression) -> frozenset[Dependency]:
-    """Return which parts of the environment the value follows; empty for a constant."""
+    """Return the parts of the environment on which the value depends; empty for a constant."""
     known = {**SYMBOLS, **SUN_POSITION}
     found: set[Dependency] = {known[name].dependency for name in symbols(expression)}
     return frozenset(found | {"parameter"} if parameters(expression) else found)
 
 
 def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return the tree with each parameter that `values` names replaced."""
+    """Return the tree with each parameter in `values` replaced."""
     return rewrite(expression, lambda node: values.get(node.name, node) if isinstance(node, Parameter) else node)
 
 
 def expand_photolysis(expression: Expression, daylight: Expression, secant: Expression) -> Expression:
-    """Return the tree with daylight * a * exp(-b * secant) in the place of PHOTO(a, b)."""
+    """Return the tree with daylight * a * exp(-b * secant) in place of PHOTO(a, b)."""
 
     def expanded(node: Expression) -> Expression:
         match node:
@@ -155,14 +155,14 @@ def expand_photolysis(expression: Expression, daylight: Expression, secant: Expr
 def evaluate(expression: Expression, environment: Environment) -> Value:
     """Return the value [molecules, cm3, s] for an environment whose values broadcast together.
 
-    A photolysis rate is 0 at night. Raises MechanismError when the environment lacks a name. Where arithmetic gives no
-    number, as of sqrt(-1), the value is not finite.
+    A photolysis rate is 0 at night. Raises MechanismError if the environment lacks a name. Undefined operations, such
+    as sqrt(-1), give a value that is not finite.
     """
     return evaluate_all([expression], environment)[0]
 
 
 def evaluate_all(expressions: Sequence[Expression], environment: Environment) -> list[Value]:
-    """Return the values of several rates, common parts computed once, as :func:`evaluate` does."""
+    """Return the values of several rates, with common parts computed once, as :func:`evaluate` does."""
     explicit = [_without_photolysis(expression) for expression in expressions]
     for node in ordered(explicit):
         if isinstance(node, NamedValue) and node.name not in environment:
@@ -173,7 +173,7 @@ def evaluate_all(expressions: Sequence[Expression], environment: Environment) ->
 
 @lru_cache(maxsize=4096)
 def _without_photolysis(expression: Expression) -> Expression:
-    """Return the tree with PHOTO as its formula. At night the secant is negative or huge: it must not reach exp."""
+    """Return the tree with PHOTO as its formula. At night the secant is negative or huge and must not reach exp."""
     secant = Call("where", (Compare(">", DAYLIGHT, ZERO), SECANT, ZERO))
     return expand_photolysis(expression, DAYLIGHT, secant)
 

@@ -32,7 +32,7 @@ from airshed.mechanism.rates_file import CodePolicy, rates_path, read_rates_file
 SUFFIX: Final = ".fac"
 
 SUM: Final = "RO2"
-"""The sum of the concentrations of the peroxy radicals."""
+"""Sum of the concentrations of the peroxy radicals."""
 
 PHOTOLYSIS: Final[Mapping[int, tuple[float, float, float]]] = {
     1: (6.073e-5, 1.743, 0.474), 2: (0.0004775, 0.298, 0.08), 3: (1.041e-5, 0.723, 0.279),
@@ -63,17 +63,17 @@ _ELEMENT = re.compile(r"<\s*(\d+)\s*>")
 
 @dataclass(frozen=True)
 class FacsimileSource(SourceFile):
-    """A file whose `raw` is its text in KPP syntax.
+    """File whose `raw` is its text in KPP syntax.
 
-    original  the file as it is
-    pieces    offsets in `raw` and in `original` of what was copied, ascending
+    original  the original file
+    pieces    offsets in `raw` and in `original` of copied text, ascending
     """
 
     original: SourceFile | None = None
     pieces: tuple[tuple[int, int], ...] = ((0, 0),)
 
     def location(self, offset: int) -> Location:
-        """Return the line and column in the file itself."""
+        """Return the line and column in the original file."""
         assert self.original is not None
         start, there = self.pieces[bisect_right(self.pieces, offset, key=lambda piece: piece[0]) - 1]
         return self.original.location(there + offset - start)
@@ -82,7 +82,7 @@ class FacsimileSource(SourceFile):
 def read_facsimile(path: Path, code: CodePolicy = CodePolicy.REFUSED) -> ReactionNetwork:
     """Return the mechanism of a file in FACSIMILE's language, named after the file.
 
-    What `<mechanism>.rates.toml` beside it gives comes before the file's own values, and these before `PHOTOLYSIS`.
+    Values in `<mechanism>.rates.toml` next to it take precedence over the file's values, and these over `PHOTOLYSIS`.
 
     Raises MechanismError with file, line and column.
     """
@@ -93,7 +93,7 @@ def read_facsimile(path: Path, code: CodePolicy = CodePolicy.REFUSED) -> Reactio
 
 @dataclass
 class _Text:
-    """The statements of a file: each a list of (offset, text), in their order."""
+    """Statements of a file: each a list of (offset, text), in order."""
 
     source: SourceFile
     species: list[tuple[int, str]] = field(default_factory=list)
@@ -109,7 +109,7 @@ class _Text:
             raise self._error(0, error) from None
 
     def _take(self, offset: int, statement: str) -> None:
-        """Sort a statement by how it begins; raise MisplacedError for any other."""
+        """Classify a statement by its beginning; raise MisplacedError for any other."""
         value = _VALUE.match(statement)
         if statement.startswith("%"):
             rate, colon, equation = statement[1:].partition(":")
@@ -130,9 +130,9 @@ class _Text:
             )
 
     def _add_up(self, offset: int, text: str) -> None:
-        """Take the radicals of the sum; raise MisplacedError for anything but A + B + C, and for a second sum."""
+        """Store the radicals of the sum; raise MisplacedError for anything except A + B + C, and for a second sum."""
         if self.radicals or SUM.casefold() in self.values:
-            raise MisplacedError(offset, f"{SUM} stands a second time")
+            raise MisplacedError(offset, f"{SUM} occurs twice")
         if not text.strip():
             self._define(SUM, offset, "0")
             return
@@ -155,7 +155,7 @@ class _Text:
         return error_at(self.source.location(offset + error.offset), error.message)
 
     def translated(self) -> FacsimileSource:
-        """Return the file as one in KPP syntax: species, reactions, and the sum of the radicals as inlined code."""
+        """Return the file in KPP syntax: species, reactions, and the sum of the radicals as inlined code."""
         parts, pieces, length = ["#DEFVAR\n"], [(0, 0)], len("#DEFVAR\n")
 
         def add(text: str, offset: int | None = None) -> None:
@@ -187,7 +187,7 @@ class _Text:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each statement that is no comment, with its offset; raise MisplacedError for one without an end."""
+    """Yield each statement that is not a comment, with its offset; raise MisplacedError for one without an end."""
     at = 0
     while (at := _skip(text, at)) < len(text):
         end = text.find(";", at)
@@ -204,7 +204,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _skip(text: str, at: int) -> int:
-    """Return the offset of the next character that is no blank and no semicolon."""
+    """Return the offset of the next character that is neither a blank nor a semicolon."""
     match = _BETWEEN.match(text, at)
     return match.end() if match else at
 
@@ -223,5 +223,5 @@ def _photolysis() -> dict[str, Definition]:
 
 
 def _never(error: MisplacedError) -> MechanismError:
-    """Stand for the place of what is no text of the user."""
+    """Return an error without a location, for text that no user wrote."""
     return MechanismError(error.message)

@@ -1,4 +1,4 @@
-"""Find a mechanism by name or path; read or write it in the format that its file name implies."""
+"""Access to a mechanism by name or path, and the choice of the format from the file name."""
 
 import re
 from os import PathLike
@@ -14,7 +14,7 @@ from airshed.mechanism.location import nearest
 from airshed.mechanism.network import ReactionNetwork
 from airshed.mechanism.rates_file import CodePolicy, rates_path, read_rates_file, with_rates
 
-_HEAD: Final = 200_000  # characters that are looked at
+_HEAD: Final = 200_000  # characters that are searched
 _FLAGS: Final = re.MULTILINE | re.IGNORECASE
 
 _FACSIMILE: Final = re.compile(r"^[ \t]*%[^:;\n]*:[^:;=%]*=[^:;%]*;", _FLAGS)
@@ -39,20 +39,21 @@ LANGUAGES: Final = (
     (_BARE, "equations without KPP's sections, as PyBox has them",
      "put #DEFVAR with the species, and #EQUATIONS, before them"),
 )  # fmt: skip
-"""Pattern -> language and way out, the first that fits."""
+"""Pattern -> language and remedy; the first match is used."""
 
 
 def refuse_other_language(path: Path) -> None:
-    """Raise MechanismError with the name of the language and the way out for a file of one that is not read."""
+    """Raise MechanismError with the name of the language and a remedy for a file in an unsupported language."""
     try:
         text = path.read_text(encoding="latin-1")[:_HEAD] if path.is_file() else ""
     except OSError:
-        return  # the reader says why
+        return  # the reader reports the reason
     if re.search(r"^[ \t]*#[ \t]*(DEFVAR|EQUATIONS|INCLUDE|MODEL)\b", text, _FLAGS):
         return
     for pattern, language, way in LANGUAGES:
         if pattern.search(text):
-            raise MechanismError(f"{printable(str(path))}: this looks like {language}, which is not read; {way}")
+            fault = f"this appears to be {language}, which is not supported"
+            raise MechanismError(f"{printable(str(path))}: {fault}; {way}")
 
 
 # Reading and writing by name.
@@ -68,36 +69,36 @@ OPENATMOS = (".json", ".yaml", ".yml")
 """Suffixes of files in the OpenAtmos format."""
 
 READ = SUFFIXES + FACSIMILE + OPENATMOS
-"""Suffixes of files that are read."""
+"""Suffixes of supported files."""
 
 
 _LONGEST = 200
 
 
 def shipped_mechanisms() -> tuple[str, ...]:
-    """Return the names of the mechanisms that come with Airshed."""
+    """Return the names of the shipped mechanisms."""
     return tuple(sorted(path.stem for path in resource("mechanisms").glob("*.def")))
 
 
 def load_mechanism(name_or_path: str | PathLike[str], *, allow_code: bool = False) -> ReactionNetwork:
-    """Return a shipped mechanism by its name, such as ``emep``, or the one of a file or folder by its path.
+    """Return a shipped mechanism by its name, such as ``emep``, or the mechanism of a file or folder by its path.
 
-    A file in KPP syntax (.def, .kpp, .eqn, .spc), in FACSIMILE's language (.fac), or in the OpenAtmos format
-    (.json, .yaml, .yml, or a folder in its older form); ``musica:ts1`` is one that the installed package musica
-    brings. What the rates leave to other code comes from ``<mechanism>.rates.toml`` beside it, where that is.
+    Supported are files in KPP syntax (.def, .kpp, .eqn, .spc), in FACSIMILE's language (.fac), and in the OpenAtmos
+    format (.json, .yaml, .yml, or a folder in its older form); ``musica:ts1`` is a mechanism of the installed package
+    musica. Missing definitions are read from ``<mechanism>.rates.toml`` next to the file, if that exists.
 
-    allow_code  whether functions in Python that the mechanism brings may run, with the rights of the user
+    allow_code  whether functions in Python of the mechanism may run, with the rights of the user
 
-    Raises MechanismError with the names that there are, with file, line and column of a fault in the file, or for code
-    that is not allowed.
+    Raises MechanismError with the available names, with file, line and column of a fault in the file, or for code that
+    is not allowed.
     """
     return _load(name_or_path, CodePolicy.RUN if allow_code else CodePolicy.REFUSED)
 
 
 def inspect_mechanism(name_or_path: str | PathLike[str]) -> ReactionNetwork:
-    """Return a mechanism to be looked at: as :func:`load_mechanism`, but code that it brings is never run.
+    """Return a mechanism for inspection: as :func:`load_mechanism`, but its code is never run.
 
-    Functions in Python stand in it by their names; who calls one gets a MechanismError.
+    Functions in Python are present by name; a call raises MechanismError.
     """
     return _load(name_or_path, CodePolicy.LEFT)
 
@@ -124,7 +125,7 @@ def _load(name_or_path: str | PathLike[str], code: CodePolicy) -> ReactionNetwor
 
 
 def check_mechanism(name_or_path: str) -> None:
-    """Raise UnknownMechanismError for a name that no shipped mechanism has; a path is not looked at."""
+    """Raise UnknownMechanismError for a name that no shipped mechanism has; a path is not checked."""
     path = Path(name_or_path)
     if not (name_or_path.startswith("musica:") or path.suffix.lower() in SUFFIXES + OPENATMOS or len(path.parts) > 1):
         _shipped_name(name_or_path)
@@ -144,12 +145,12 @@ def _shipped_name(text: str) -> str:
 
 
 def _refuse_missing(path: Path) -> None:
-    """Raise MechanismError, with the nearest name beside it or shipped, where there is no such file or folder."""
+    """Raise MechanismError, with the nearest existing or shipped name, if there is no such file or folder."""
     try:
         if path.exists():
             return
         beside = [each.name for each in path.parent.iterdir() if each.suffix.lower() in READ]
-    except (OSError, ValueError):  # a name that no file system takes, or no folder
+    except (OSError, ValueError):  # an invalid name, or no folder
         beside = []
     known = {name: name for name in shipped_mechanisms()} | {Path(name).stem: name for name in sorted(beside)}
     match = nearest_name(path.stem[:_LONGEST], known)  # of stems: suffixes are always alike
@@ -159,7 +160,7 @@ def _refuse_missing(path: Path) -> None:
 
 
 def _of_musica(text: str) -> Path | None:
-    """Return the file of ``musica:NAME`` in the package musica, or None for a text of another kind."""
+    """Return the file of ``musica:NAME`` in the package musica, or None for any other text."""
     prefix, _, name = text.partition(":")
     if prefix != "musica":
         return None
@@ -169,9 +170,9 @@ def _of_musica(text: str) -> Path | None:
 
 
 def save_mechanism(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:
-    """Write a mechanism in the format that the path's suffix tells, and return the files that were written.
+    """Write a mechanism in the format of the path's suffix, and return the written files.
 
-    Raises MechanismError for an unknown suffix and for what the format cannot say; OutputError.
+    Raises MechanismError for an unknown suffix and for content that the format cannot represent; OutputError.
     """
     suffix = path.suffix.lower()
     if suffix in SUFFIXES:
@@ -182,7 +183,7 @@ def save_mechanism(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:
         write_openatmos(network, path)
         return (path,)
     raise MechanismError(
-        f"{path}: the name does not tell the format; end it in {', '.join(SUFFIXES)} (KPP) or {', '.join(OPENATMOS)}"
+        f"{path}: the suffix does not determine the format; use {', '.join(SUFFIXES)} (KPP) or {', '.join(OPENATMOS)}"
         " (OpenAtmos)"
     )
 
@@ -190,5 +191,5 @@ def save_mechanism(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir() and any((path / name).is_file() for name in ("config.json", "config.yaml", "species.json"))
-    except (OSError, ValueError):  # a name that no file system takes
+    except (OSError, ValueError):  # an invalid file name
         return False

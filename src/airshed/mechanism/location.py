@@ -1,4 +1,4 @@
-"""Locations in reaction files, messages that name them, and the names that a mechanism may use."""
+"""Locations in reaction files, messages with locations, and valid names in a mechanism."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from airshed.core.text import printable
 
 @dataclass(frozen=True, order=True)
 class Location:
-    """A place in a reaction file; lines and columns count from 1."""
+    """Location in a reaction file; lines and columns count from 1."""
 
     file: str
     line: int
@@ -23,20 +23,20 @@ class Location:
 
 
 def error_at(location: Location | None, message: str) -> MechanismError:
-    """Return the error ``file:line:column: message``, or the message alone where no place is known."""
+    """Return the error ``file:line:column: message``, or the message alone if the location is unknown."""
     message = printable(message, lines=True)
     return MechanismError(f"{location}: {message}" if location else message)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'X'?`` for the known name nearest to `name` in any case of letters, or nothing."""
+    """Return ``; did you mean 'X'?`` for the known name nearest to `name`, ignoring case, or ""."""
     by_folded = {candidate.casefold(): candidate for candidate in known}
     cutoff = 0.5 if len(name) <= 3 else 0.6  # of O3 and O4 only half is equal
     close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=cutoff)
     return f"; did you mean {by_folded[close[0]]!r}?" if close else ""
 
 
-# Names that a mechanism may use.
+# Valid names in a mechanism.
 
 
 LONGEST_NAME: Final = 80
@@ -46,19 +46,19 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def check_name(what: str, name: str, location: Location | None = None) -> None:
-    """Raise MechanismError for what cannot name a species or an atom."""
+    """Raise MechanismError for an invalid name of a species or an atom."""
     if not is_name(name):
         message = f"{what} {quoted(name)}: a name is a letter and then letters, digits and _, {LONGEST_NAME} at most"
         raise error_at(location, message)
 
 
 def is_name(name: str) -> bool:
-    """Tell whether a species or an atom may have this name."""
+    """Return whether a name is valid for a species or an atom."""
     return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None
 
 
 def check_label(what: str, label: str, location: Location | None = None) -> None:
-    """Raise MechanismError for a label, or a name of what is open, that is no text on one line."""
+    """Raise MechanismError for a label, or a name of an open parameter, that is not printable on one line."""
     if not label.isprintable():
         raise error_at(location, f"{what} {quoted(label)}: there are characters in it that do not print; take them out")
     if len(label) > LONGEST_LABEL:
@@ -66,16 +66,16 @@ def check_label(what: str, label: str, location: Location | None = None) -> None
 
 
 def quoted(name: str) -> str:
-    """Return a name, cut to what fits into a message, in quotes and without what does not print."""
+    """Return a name in quotes, shortened for a message and without unprintable characters."""
     return f"'{printable(name if len(name) <= 60 else f'{name[:57]}...')}'"
 
 
 def legal_names(names: Iterable[str]) -> dict[str, str]:
-    """Return for names of any text the names that a species may have, different ones for names that differ.
+    """Return unique valid names of species for names of any text.
 
-    A legal name stays. In the others each character but letters and digits becomes an underscore; ``x`` is put before
-    one that does not begin with a letter, and ``_2``, ``_3`` ... behind one that another species has already. Names
-    that differ by the case of letters only count as one, as everywhere in a mechanism.
+    A valid name is unchanged. In the others each character except letters and digits becomes an underscore; ``x`` is
+    added before a name that does not begin with a letter, and ``_2``, ``_3`` ... after a name that another species has
+    already. Names that differ only in case count as one, as everywhere in a mechanism.
     """
     wanted = list(dict.fromkeys(names))
     legal = {name: name for name in wanted if is_name(name)}

@@ -17,20 +17,20 @@ from airshed.mechanism.expressions import SYMBOLS, Environment, Parameter, Value
 from airshed.mechanism.file_air import names_of_air
 from airshed.mechanism.location import Location, check_label, check_name, error_at, nearest
 
-_HIGHEST_ORDER = 9  # of a reaction in one species: more is a slip of the pen
+_HIGHEST_ORDER = 9  # of a reaction in one species: a higher order is a typing error
 
 
 @dataclass(frozen=True)
 class Species:
     """A chemical species.
 
-    name   as declared; names that differ only in the case of letters are the same species
-    atoms  element -> number; empty where the file says IGNORE
+    name   as declared; names that differ only in case denote the same species
+    atoms  element -> number; empty for IGNORE in the file
     text   its description, from the comment behind the declaration
     fixed  whether its concentration is prescribed (never changed by the chemistry)
-    mass   molar mass [kg/mol] where the file tells it, else None
+    mass   molar mass [kg/mol] if given in the file, else None
 
-    Raises MechanismError for names that are none, see :mod:`airshed.mechanism.location`.
+    Raises MechanismError for invalid names, see :mod:`airshed.mechanism.location`.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Species:
 
     @property
     def molar_mass(self) -> float | None:
-        """Molar mass [kg/mol]: as given, else from the atoms; None where neither is known."""
+        """Molar mass [kg/mol]: as given, else from the atoms; None if neither is known."""
         if self.mass is not None:
             return self.mass
         weights = [ATOMIC_WEIGHTS.get(atom, np.nan) * number for atom, number in self.atoms.items()]
@@ -56,10 +56,10 @@ class Species:
 
 @dataclass(frozen=True)
 class OpenParameter:
-    """A value that the mechanism leaves open.
+    """Open parameter of the mechanism.
 
-    unit     "1/s", "molecules cm-3" ...; empty where the file does not tell
-    default  the value where nothing else gives one; None if something else must
+    unit     "1/s", "molecules cm-3" ...; empty if unknown
+    default  value used if no other source gives one; None if another source is required
     """
 
     name: str
@@ -68,20 +68,20 @@ class OpenParameter:
     default: float | None = None
 
     def __post_init__(self) -> None:
-        check_label("what is open as", self.name)
+        check_label("the open parameter", self.name)
 
 
 MOST_REACTANTS: Final = 12
-"""Molecules that a reaction may begin with: none meets so many, and the density of air to this power is a number."""
+"""Limit of the reactant molecules of a reaction; the density of air to this power is still a number."""
 
 
 @dataclass(frozen=True)
 class Reaction:
-    """One equation as written: ``<label> reactants = products : rate;``, with light (hv) left out.
+    """Equation as written: ``<label> reactants = products : rate;``, without light (hv).
 
     reactants, products  (declared name, coefficient) in the order of the file; a reactant's is a whole number
-    rate                 rate constant [s-1, cm3 s-1, cm6 s-1 ...], before fixed reactants are folded in
-    text                 the equation as in the file, blanks made single
+    rate                 rate constant [s-1, cm3 s-1, cm6 s-1 ...], before fixed reactants are included
+    text                 the equation as in the file, with single blanks
     """
 
     label: str
@@ -101,13 +101,13 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One summand of P_i or L_i: coefficient * k[reaction] * product of y[f] over `factors`.
+    """Summand of P_i or L_i: coefficient * k[reaction] * product of y[f] over `factors`.
 
-    coefficient  the net number of molecules made (P) or used (L) per reaction; negative in P for a species that a
-                 reaction uses up without having it as a reactant, as in OLE + O3 = ... - PAR of carbon-bond mechanisms
+    coefficient  net number of molecules produced (P) or consumed (L) per reaction; negative in P for a species that a
+                 reaction consumes without having it as a reactant, as in OLE + O3 = ... - PAR of carbon-bond mechanisms
     reaction     index into :attr:`ReactionNetwork.reactions` and :attr:`ReactionNetwork.rate_constants`
     factors      indices of variable species in the order of the reaction, an index repeated for a power. In P: every
-                 variable reactant. In L: the same with one occurrence of the species itself taken out.
+                 variable reactant. In L: the same without one occurrence of the species itself.
     """
 
     coefficient: float
@@ -120,34 +120,34 @@ def check_order(reaction: Reaction) -> None:
     for name, coefficient in reaction.reactants:
         if coefficient not in range(1, _HIGHEST_ORDER + 1):
             message = f"reaction <{reaction.label}>: a number of {name} on the left side is whole, not {coefficient:g}"
-            raise error_at(reaction.location, f"{message}; write what one reaction leaves of it on the right side")
+            raise error_at(reaction.location, f"{message}; write the remainder on the right side")
 
 
 # The network.
 
 
 HostFunction = Callable[[Environment], Value]
-"""Computes a parameter from an environment; its result broadcasts with the environment's values."""
+"""Function that computes a parameter from an environment; its result broadcasts with the environment's values."""
 
-_LARGEST = 20_000  # nodes of a bound expression
+_LARGEST = 20_000  # nodes of an expression after substitution
 
 
 @dataclass(frozen=True)
 class ReactionNetwork:
     """A mechanism: its variable species in the order of the file, its fixed species, and its reactions.
 
-    initial    species -> [molecules cm-3], where the files give initial values; empty otherwise
-    sources    the files that it was read from, the first one first
-    declared   what is known of parameters; those of rates that stand nowhere here are known by their names alone
-    bindings   parameter -> the expression that took its place, which may hold other parameters, see :meth:`bind`
+    initial    species -> [molecules cm-3], if the files give initial values; empty otherwise
+    sources    the files that were read, the main file first
+    declared   known properties of parameters; parameters of rates that are absent here are known by name alone
+    bindings   parameter -> the expression that replaced it, which may hold other parameters, see :meth:`bind`
     callables  parameter -> a function in Python that computes it, see :meth:`host_values`
-    checked    atoms that the file says every reaction conserves (#CHECK); empty where it does not say
-    renamed    name in the file -> that of the species here, where the file's is none
-    sums       species that is a sum of others, as the reader carries it -> their weights in it
-    factor     CFACTOR of a file whose rates use it [molecules cm-3 of a ppm in the file's air]; None where none does
+    checked    atoms that every reaction conserves according to the file (#CHECK); empty without a statement
+    renamed    name in the file -> name of the species here, if the file's is invalid
+    sums       species that represents a sum -> weights of the other species in it
+    factor     CFACTOR of a file whose rates use it [molecules cm-3 of a ppm in the file's air]; None if none does
     in_code    names of the air and species whose value inlined code of the file sets: that code is not run
 
-    Raises MechanismError for names that are none, two species or labels of one name, or an undeclared species.
+    Raises MechanismError for invalid names, two species or labels of one name, or an undeclared species.
     """
 
     name: str
@@ -171,17 +171,17 @@ class ReactionNetwork:
         for atom in (*self.atoms, *self.checked):
             check_name("atom", atom)
         for name in (*self.bindings, *self.callables):
-            check_label("what is open as", name)
+            check_label("the open parameter", name)
         _refuse_duplicates("species", [species.name for species in self.species + self.fixed])
         _refuse_duplicates("reaction label", [reaction.label for reaction in self.reactions])
         for reaction in self.reactions:
             check_order(reaction)
-        # Worked out now, so that what is wrong with them is said when the mechanism is read.
+        # Computed here, so that errors are reported when the mechanism is read.
         _ = self.loss_terms, self.rate_constants
 
     @property
     def renaming(self) -> str:
-        """Which species have another name here than in the file, in words; empty where all have theirs."""
+        """Text on species with different names here and in the file; empty if there are none."""
         return ", ".join(f"{name} for {theirs}" for theirs, name in self.renamed.items())
 
     @cached_property
@@ -198,7 +198,9 @@ class ReactionNetwork:
         return frozenset(species.name.casefold() for species in self.fixed)
 
     def index(self, name: str) -> int:
-        """Return the number of a variable species, its name in any case of letters; raise MechanismError if unknown."""
+        """Return the index of a variable species, by its name in upper or lower case; raise MechanismError if
+        unknown.
+        """
         number = self._indices.get(name.casefold())
         if number is None:
             raise MechanismError(f"mechanism {self.name!r} has no species {name!r}{nearest(name, self.names)}")
@@ -206,7 +208,7 @@ class ReactionNetwork:
 
     @cached_property
     def reactant_indices(self) -> tuple[tuple[int, ...], ...]:
-        """For each reaction its variable reactants, an index repeated as often as its coefficient says."""
+        """Variable reactants of each reaction, an index repeated by its coefficient."""
         return tuple(
             tuple(
                 self.index(name)
@@ -219,31 +221,32 @@ class ReactionNetwork:
 
     @cached_property
     def net_stoichiometry(self) -> tuple[tuple[tuple[int, float], ...], ...]:
-        """For each reaction its (variable species, net coefficient) pairs, species ascending, zeros left out.
+        """(Variable species, net coefficient) pairs of each reaction, species ascending, zeros omitted.
 
-        Coefficients are added as decimals, as they are written: 1 - 0.12 is 0.88 exactly.
+        Coefficients are added as decimals, as written: 1 - 0.12 is 0.88 exactly.
         """
         return tuple(self._net(reaction) for reaction in self.reactions)
 
     @cached_property
     def rate_constants(self) -> tuple[Expression, ...]:
-        """For each reaction k_r: its rate times the concentrations of its fixed reactants, constants folded.
+        """Rate constant k_r of each reaction: its rate times the concentrations of its fixed reactants, constants
+        folded.
 
-        A fixed species that is a symbol of the air (M, O2, N2, H2O) stands for the air's, unless :attr:`bindings` says
-        what it is; another one is a parameter whose default is its initial value.
+        A fixed species that is a symbol of the air (M, O2, N2, H2O) is that of the air, unless :attr:`bindings` defines
+        it; any other is a parameter whose default is its initial value.
         """
         return tuple(self._rate_constant(reaction) for reaction in self.reactions)
 
     @cached_property
     def parameters(self) -> tuple[OpenParameter, ...]:
-        """What the rate constants leave open, in the order of the reactions."""
+        """Open parameters of the rate constants, in the order of the reactions."""
         names = dict.fromkeys(name for constant in self.rate_constants for name in parameters(constant))
         known = {each.name: each for each in self.declared}
         return tuple(known.get(name) or self._fixed_parameter(name) or OpenParameter(name) for name in names)
 
     @property
     def open_parameters(self) -> tuple[OpenParameter, ...]:
-        """Those of :attr:`parameters` that have neither a default nor a function in Python."""
+        """Parameters among :attr:`parameters` with neither a default nor a function in Python."""
         return tuple(each for each in self.parameters if each.default is None and each.name not in self.callables)
 
     def host_values(self, environment: Environment) -> dict[str, Value]:
@@ -255,23 +258,25 @@ class ReactionNetwork:
         }
 
     def bind(self, values: Mapping[str, Expression | float]) -> "ReactionNetwork":
-        """Return the network with expressions or numbers [molecules, cm3, s] in the place of parameters.
+        """Return the network with expressions or numbers [molecules, cm3, s] in place of parameters.
 
-        Names are those of :attr:`parameters`, or bound before, in any case of letters; what is bound may itself leave
-        things open. Raises MechanismError for a name that is no parameter, and for names that stand for each other.
+        Names are those of :attr:`parameters`, or bound before, in upper or lower case. A bound expression may have open
+        parameters itself. Raises MechanismError for an unknown name, and for circular definitions.
         """
         known = {name.casefold(): name for name in (*self.bindings, *(each.name for each in self.parameters))}
         new: dict[str, Expression] = {}
         for name, value in values.items():
             if name.casefold() not in known:
-                message = f"mechanism {self.name!r} leaves nothing open that is called {name!r}"
+                message = f"mechanism {self.name!r} has no open parameter {name!r}"
                 raise MechanismError(f"{message}{nearest(name, tuple(known.values()))}")
             new[known[name.casefold()]] = Number(float(value)) if isinstance(value, int | float) else value
         return replace(self, bindings={**self.bindings, **new}) if new else self
 
     @cached_property
     def bound(self) -> dict[str, Expression]:
-        """The bindings, with what is bound in their own formulas put in, and M for a fixed species that is the air."""
+        """Bindings after substitution of the bindings in their own formulas, with M for a fixed species that is the
+        air.
+        """
         closed: dict[str, Expression] = dict.fromkeys(self.air_names, Symbol("M"))
         for name in self.bindings:
             self._close(name, closed, ())
@@ -279,13 +284,13 @@ class ReactionNetwork:
 
     @cached_property
     def air_names(self) -> tuple[str, ...]:
-        """Fixed species that are all of the air under another name than M, see :mod:`airshed.mechanism.file_air`."""
+        """Fixed species for all of the air under another name than M, see :mod:`airshed.mechanism.file_air`."""
         return names_of_air((each.name for each in self.fixed if each.name not in self.bindings), self.initial)
 
     def _close(self, name: str, closed: dict[str, Expression], above: tuple[str, ...]) -> None:
         if name in above:
             circle = " -> ".join((*above[above.index(name) :], name))
-            raise MechanismError(f"mechanism {self.name!r}: these rates stand for each other: {circle}")
+            raise MechanismError(f"mechanism {self.name!r}: these rates define each other: {circle}")
         if name in closed:
             return
         needed = [each for each in parameters(self.bindings[name]) if each in self.bindings]
@@ -293,21 +298,21 @@ class ReactionNetwork:
             self._close(each, closed, (*above, name))
         named = [node.name for node in walk(self.bindings[name]) if isinstance(node, Parameter) and node.name in closed]
         if sum(sum(1 for _ in walk(closed[each])) for each in named) > _LARGEST:
-            raise MechanismError(f"mechanism {self.name!r}: {name} is too large when all that it names is put in")
+            raise MechanismError(f"mechanism {self.name!r}: {name} is too large after substitution of all names")
         closed[name] = substitute(self.bindings[name], {each: closed[each] for each in needed})
 
     def with_defaults(self) -> "ReactionNetwork":
-        """Return the network with the defaults in the place of parameters that have one."""
+        """Return the network with the defaults in place of parameters that have one."""
         return self.bind({each.name: each.default for each in self.parameters if each.default is not None})
 
     @cached_property
     def production_terms(self) -> tuple[tuple[Term, ...], ...]:
-        """For each variable species the terms of P_i [molecules cm-3 s-1], reactions ascending."""
+        """Terms of P_i [molecules cm-3 s-1] for each variable species, reactions ascending."""
         return self._terms[0]
 
     @cached_property
     def loss_terms(self) -> tuple[tuple[Term, ...], ...]:
-        """For each variable species the terms of L_i [s-1], reactions ascending."""
+        """Terms of L_i [s-1] for each variable species, reactions ascending."""
         return self._terms[1]
 
     @cached_property
@@ -367,7 +372,7 @@ class ReactionNetwork:
 def rates(network: ReactionNetwork, environment: Environment) -> Array:
     """Return the rate constants k (reaction, ...) [molecules, cm3, s] for an environment of any shape (...).
 
-    What the environment gives goes before what the mechanism's functions in Python compute.
+    Values in the environment take precedence over those of the mechanism's functions in Python.
     """
     environment = {**network.host_values(environment), **environment}
     shape = np.broadcast_shapes(*(np.shape(value) for value in environment.values()))
@@ -378,9 +383,10 @@ def rates(network: ReactionNetwork, environment: Environment) -> Array:
 
 
 def tendency(network: ReactionNetwork, k: Array, y: Array) -> Array:
-    """Return dy/dt (species, ...) [molecules cm-3 s-1] of the reactions, slowly and plainly.
+    """Return dy/dt (species, ...) [molecules cm-3 s-1] of the reactions, as a simple reference implementation.
 
-    k  (reaction, ...) as :func:`rates` gives them;  y  (species, ...) [molecules cm-3]
+    k  (reaction, ...) from :func:`rates`
+    y  (species, ...) [molecules cm-3]
     """
     shape = len(network.species), *np.broadcast_shapes(y.shape[1:], k.shape[1:])
     result = np.zeros(shape, np.result_type(y, k, np.float64))
@@ -410,5 +416,5 @@ def _refuse_duplicates(what: str, names: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name.casefold() in seen:
-            raise MechanismError(f"{what} {name!r} stands twice")
+            raise MechanismError(f"{what} {name!r} occurs twice")
         seen.add(name.casefold())

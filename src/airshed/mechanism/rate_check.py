@@ -1,7 +1,7 @@
 """Check of rate constants: bounds by interval arithmetic, and refusal of negative, non-finite or unbounded rates.
 
-Where a bound is unknown, as for a quotient whose divisor may be zero, the interval is the whole line. Bounds are not
-sharp: a symbol that occurs twice counts as two.
+If a bound is unknown, as for a quotient whose divisor may be zero, the interval is the whole line. Bounds are not
+sharp: two occurrences of a symbol count as independent.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ from airshed.mechanism.network import ReactionNetwork
 Bounds = tuple[float, float]
 
 ANYWHERE: Final = (-inf, inf)
-"""Also of what may be no number at all."""
+"""Bounds of any value, including invalid ones."""
 
 
 def bounds(expression: Expression, known: Mapping[str, Bounds]) -> Bounds:
-    """Return the least and the greatest value of an expression; names that are not known lie anywhere."""
+    """Return the minimum and maximum of an expression; unknown names have infinite bounds."""
     match expression:
         case Number(value):
             return value, value
@@ -96,7 +96,7 @@ def _absolute(value: Bounds) -> Bounds:
 
 
 def _rising(function: Callable[[float], float]) -> Callable[[Bounds], Bounds]:
-    """Return the bounds of a rising function; anywhere where it is not defined."""
+    """Return the bounds of an increasing function; infinite where it is undefined."""
 
     def of(value: Bounds) -> Bounds:
         try:
@@ -137,20 +137,20 @@ AIR: Final[Mapping[str, Bounds]] = {
     "TEMP": (150.0, 400.0), "PRESS": (1e-3, 2e5), "M": (1e10, 1e20), "O2": (1e6, 1e20), "N2": (1e6, 1e20),
     "H2O": (0.0, 1e19), "SUN": (0.0, 1.0), "sec_zenith": (1.0, 1e6), "daylight": (0.0, 10.0),
 }  # fmt: skip
-"""Bounds of the air and the sun for which rates are cleared, in the units of rates."""
+"""Bounds of the air and the sun for which rates are accepted, in the units of rates."""
 
 _LARGEST: Final = 1e100
-"""Far more than any rate has, in molecules, cm3 and s; products of it with densities are still numbers."""
+"""Limit far above any rate in molecules, cm3 and s; products of it with densities are still finite."""
 
 
 class RateCheck:
-    """Knows which rate constants of a network need a look, and looks at them.
+    """Check of the rate constants of a network whose bounds are insufficient.
 
     doubtful  numbers of the reactions whose rate constant may be negative or not finite in some air
     """
 
     def __init__(self, network: ReactionNetwork, given: Mapping[str, Bounds] | None = None) -> None:
-        """``given`` are bounds of the network's parameters, where more is known of them than that they are numbers."""
+        """``given`` are bounds of the network's parameters, where known."""
         self.network = network
         known = {**AIR, **(given or {})}
         constants = enumerate(network.rate_constants)
@@ -159,13 +159,13 @@ class RateCheck:
 
     @property
     def depends_on_sun(self) -> bool:
-        """Whether the light decides about some rate."""
+        """True if light determines some rate."""
         return any("photolysis" in dependencies(self.network.rate_constants[number]) for number in self.doubtful)
 
-    def __call__(self, environment: Environment, **besides: Value) -> None:
-        """Look at the rate constants in an environment; raise MechanismError for the first that cannot be.
+    def __call__(self, environment: Environment, **context: Value) -> None:
+        """Check the rate constants in an environment; raise MechanismError for the first invalid one.
 
-        besides  what the message tells beside the air, such as the time, of shapes that broadcast with the environment
+        context  further values for the message, such as the time, of shapes that broadcast with the environment
         """
         usual = all(_within(environment[name], limits) for name, limits in self._known.items() if name in environment)
         for number in self.doubtful if usual else range(len(self.network.reactions)):
@@ -174,20 +174,20 @@ class RateCheck:
                 value = np.asarray(evaluate(constant, environment), np.float64)
             wrong = ~((value >= 0.0) & (value < _LARGEST))
             if wrong.any():
-                raise self._fault(number, value, wrong, {**environment, **besides}, tuple(besides))
+                raise self._fault(number, value, wrong, {**environment, **context}, tuple(context))
 
     def _fault(
-        self, number: int, value: Any, wrong: Any, known: Environment, besides: tuple[str, ...]
+        self, number: int, value: Any, wrong: Any, known: Environment, context: tuple[str, ...]
     ) -> MechanismError:
         reaction, constant = self.network.reactions[number], self.network.rate_constants[number]
-        names = [*sorted(symbols(constant)), *parameters(constant), *besides]
+        names = [*sorted(symbols(constant)), *parameters(constant), *context]
         whole = np.broadcast_arrays(value, wrong, *(known[name] for name in names))
         first = tuple(each[0] for each in np.nonzero(np.atleast_1d(whole[1])))
         found = float(np.atleast_1d(whole[0])[first])
         there = (float(np.atleast_1d(each)[first]) for each in whole[2:])
         air = ", ".join(f"{name} = {each:.6g}" for name, each in zip(names, there, strict=True))
-        what = "not finite" if not isfinite(found) else "negative" if found < 0.0 else "larger than any"
-        message = f"the rate constant of <{reaction.label}> is {what}: {found:.6g}{f' at {air}' if air else ''}"
+        fault = "not finite" if not isfinite(found) else "negative" if found < 0.0 else "larger than any"
+        message = f"the rate constant of <{reaction.label}> is {fault}: {found:.6g}{f' at {air}' if air else ''}"
         return error_at(reaction.location, f"{message}; write a rate that holds there, such as max(0, ...)")
 
 

@@ -1,11 +1,11 @@
-"""The forms of rate constants that the field's formats name, as expressions in molecules, cm3, s, K and Pa.
+"""Forms of rate constants in common formats, as expressions in molecules, cm3, s, K and Pa.
 
 Symbols: T air temperature [K], P air pressure [Pa], M air [molecules cm-3]. A rate constant of n reactants has the unit
-(molecules cm-3)^(1-n) s-1, written U(n) here. Factors that are one are left out, so that no kernel computes them.
+(molecules cm-3)^(1-n) s-1, written U(n) here. Factors of one are omitted, so that no kernel computes them.
 
-Sources: the OpenAtmos mechanism format v1 and MICM, which computes it (Dawson et al., The Musica project, 2024);
-JPL 19-5 (Burkholder et al., 2019) for falloff and chemical activation; Wennberg et al., Chem. Rev. 118 (2018) for
-RO2 + NO and for tunneling. Where they differ, MICM's form stands here.
+Sources: the OpenAtmos mechanism format v1 and MICM, which computes it (Dawson et al., The Musica project, 2024); JPL
+19-5 (Burkholder et al., 2019) for falloff and chemical activation; Wennberg et al., Chem. Rev. 118 (2018) for RO2 + NO
+and for tunneling. Where they differ, MICM's form is used.
 """
 
 from collections.abc import Sequence
@@ -151,7 +151,7 @@ def surface(
     v mean speed [m/s]. Source: Fuchs and Sutugin 1971 as in OpenAtmos v1, MICM.
     """
     if probability == 0.0:
-        return times(Number(0.0), times(number, radius))  # the limit, which no division by zero must stand for
+        return times(Number(0.0), times(number, radius))  # the limit, without a division by zero
     speed = Call("sqrt", (times(Number(speed_factor(molar_mass)), TEMP),))
     area = times(times(times(Number(4.0 * pi), number), radius), radius)
     resistance = Binary("+", over(radius, Number(diffusion)), over(Number(4.0 / probability), speed))

@@ -1,15 +1,15 @@
-"""The side file of a mechanism, `<mechanism>.rates.toml`: what its rates leave to code that is not in its own files.
+"""Side file of a mechanism, `<mechanism>.rates.toml`, with definitions that its rates require from other code.
 
     j_NO2 = "8.5e-3*SUN"                                    # a value
     "GCARR_ac(a, c)" = "a*exp(c/TEMP)"                      # a function
     "J(3)" = 1.2e-5                                         # an element of a list
-    k_het = { python = "uptake.py:k_het" }                  # a function in Python, in a file beside this one
+    k_het = { python = "uptake.py:k_het" }                  # a function in Python, in a file of the same folder
 
 Formulas are those of reaction files: molecules, cm3, s, K, Pa, and other names of this file. A function in Python is
-called with what its arguments name, out of TEMP, PRESS, M, O2, N2, H2O, SUN, sec_zenith and daylight, as keyword
-arguments: numbers, or arrays over cells whose shapes broadcast; where the name has arguments itself, as in
-``"k_het(gamma, mass)"``, these, which are constants, come first. Its code is run with the rights of the user, and only
-where the user allows it, see :class:`CodePolicy`; its file lies in the folder of this one.
+called with keyword arguments out of TEMP, PRESS, M, O2, N2, H2O, SUN, sec_zenith and daylight: numbers, or arrays over
+cells whose shapes broadcast. If the name has arguments itself, as in ``"k_het(gamma, mass)"``, these constants come
+first. Its code is run with the rights of the user, and only if the user allows it, see :class:`CodePolicy`. Its file
+must be in the folder of the side file.
 """
 
 import importlib.util
@@ -43,11 +43,11 @@ _GIVEN: Final = (*SYMBOLS, *SUN_POSITION)
 
 
 class CodePolicy(Enum):
-    """What is done about functions in Python that a mechanism brings: it may be a stranger's.
+    """Policy for functions in Python of a mechanism, which may be untrusted.
 
-    REFUSED  they are an error, which says how to allow them
-    LEFT     they are known by name and never run: enough to look at a mechanism
-    RUN      they are run with the rights of the user, who has allowed it
+    REFUSED  an error, which states how to allow them
+    LEFT     known by name and never run: sufficient for an inspection of a mechanism
+    RUN      run with the rights of the user, who has allowed it
     """
 
     REFUSED = "refused"
@@ -56,14 +56,14 @@ class CodePolicy(Enum):
 
 
 ALLOWING: Final = "--allow-code, or allow_code=True from Python"
-"""How a user allows code."""
+"""Ways to allow code."""
 
 
 @dataclass(frozen=True)
 class RatesFile:
-    """What a side file defines, by names with the case folded.
+    """Definitions of a side file, by names with the case folded.
 
-    own  values of the mechanism's own file, which give way to those of the side file and may be more than rates need
+    own  values of the mechanism's own file, which those of the side file replace and which may be unused
     """
 
     path: Path
@@ -71,13 +71,13 @@ class RatesFile:
     own: Mapping[str, Definition] = field(default_factory=dict)
 
     def spelled(self, names: Iterable[str]) -> dict[str, Definition]:
-        """Return the definitions with the names that a mechanism has for them."""
+        """Return the definitions with the names of the mechanism."""
         known = {name.casefold(): name for name in names}
         given = {**self.own, **self.definitions}
         return {key: replace(each, name=known.get(key, each.name)) for key, each in given.items()}
 
     def refuse_unused(self, used: set[str], known: Iterable[str]) -> None:
-        """Raise MechanismError for a value that no rate names; functions may be more than a mechanism needs."""
+        """Raise MechanismError for a value that no rate uses; unused functions are allowed."""
         for key, definition in self.definitions.items():
             if key not in used and not definition.arguments:
                 message = f"no rate of the mechanism needs {definition.name!r}{nearest(definition.name, known)}"
@@ -85,12 +85,12 @@ class RatesFile:
 
 
 def rates_path(mechanism: Path) -> Path:
-    """Return where the side file of a mechanism is looked for: beside it, its suffix replaced."""
+    """Return the path of the side file of a mechanism: in the same folder, with another suffix."""
     return mechanism.with_suffix("").with_name(f"{mechanism.stem}{SUFFIX}")
 
 
 def read_rates_file(path: Path, shown: str | None = None, code: CodePolicy = CodePolicy.REFUSED) -> RatesFile:
-    """Return a side file, empty where there is none; raise MechanismError with the place of a fault."""
+    """Return a side file, empty if there is none; raise MechanismError with the location of a fault."""
     if not path.is_file():
         return RatesFile(path)
     name = shown or str(path)
@@ -110,13 +110,13 @@ def read_rates_file(path: Path, shown: str | None = None, code: CodePolicy = Cod
     for key, value in data.items():
         definition = _definition(key, value, path, _Place(name, text, key, value), code)
         if definition.name.casefold() in definitions:
-            raise definition.locate(MisplacedError(0, f"{definition.name!r} stands twice"))
+            raise definition.locate(MisplacedError(0, f"{definition.name!r} occurs twice"))
         definitions[definition.name.casefold()] = definition
     return RatesFile(path, definitions)
 
 
 def _toml_error(name: str, text: str, message: str) -> MechanismError:
-    """Return the error of the TOML reader with its place in front."""
+    """Return the error of the TOML reader with its location in front."""
     what, _, where = message.partition(" (at ")
     place = re.match(r"line (\d+), column (\d+)", where)
     lines = text.split("\n")
@@ -125,9 +125,9 @@ def _toml_error(name: str, text: str, message: str) -> MechanismError:
 
 
 def with_rates(network: ReactionNetwork, rates: RatesFile) -> ReactionNetwork:
-    """Return a network of another format with what a side file gives in the place of its parameters.
+    """Return a network of another format with the definitions of a side file in place of its parameters.
 
-    Raises MechanismError for a fault in a formula, and for a value that nothing needs.
+    Raises MechanismError for a fault in a formula, and for an unused value.
     """
     if not rates.definitions:
         return network
@@ -142,7 +142,7 @@ def with_rates(network: ReactionNetwork, rates: RatesFile) -> ReactionNetwork:
 
 @dataclass(frozen=True)
 class _Place:
-    """Finds a formula of a side file in its text."""
+    """Locator of a formula of a side file in its text."""
 
     file: str
     text: str
@@ -165,7 +165,7 @@ def _definition(key: str, value: Any, path: Path, place: _Place, code: CodePolic
     if match is None:
         raise place(MisplacedError(0, "expected a name such as j_NO2, J(1) or k_x(a, b)"))
     name, inside = match[1], match[2]
-    check_label("what is open as", key, place.location(0))
+    check_label("the open parameter", key, place.location(0))
     if name.upper() in KNOWN:
         raise place(MisplacedError(0, f"{name} is given by the air and the conditions, not here"))
     arguments = tuple(part.strip() for part in inside.split(",")) if inside is not None else ()
@@ -180,7 +180,7 @@ def _definition(key: str, value: Any, path: Path, place: _Place, code: CodePolic
 
 
 def _index(argument: str, mentioned: set[str], in_python: bool) -> bool:
-    """Tell whether J(ip_NO2) is an element of a list: its formula does not name ip_NO2, as that of a function would."""
+    """Return whether J(ip_NO2) is an element of a list: its formula does not name ip_NO2, unlike that of a function."""
     return not in_python and bool(_NAME.fullmatch(argument)) and argument.casefold() not in mentioned
 
 
@@ -197,7 +197,7 @@ def _value(value: Any, path: Path, place: _Place, constants: int, code: CodePoli
 
 
 def _python(text: str, path: Path, place: _Place, constants: int, code: CodePolicy) -> Callable[..., HostFunction]:
-    """Return what makes a function of the environment from a function in a Python file and constant arguments."""
+    """Return a function of the environment, made of a function in a Python file and constant arguments."""
     check_label("a function in Python", text, place.location(0))
     file, _, name = text.rpartition(":")
     source = _source(file, text, path, place)
@@ -222,27 +222,27 @@ def _python(text: str, path: Path, place: _Place, constants: int, code: CodePoli
             wanted[each.name] = known
             optional.update({each.name} if each.default is not each.empty else ())
         elif each.default is each.empty:
-            message = f"{text} wants {each.name!r}, which is not among {', '.join(_GIVEN)}"
+            message = f"{text} requires {each.name!r}, which is not among {', '.join(_GIVEN)}"
             raise place(MisplacedError(0, f"{message}{nearest(each.name, _GIVEN)}"))
     return lambda *given: _PythonFunction(function, source, text, given, wanted, frozenset(optional), place)
 
 
 def _unrun() -> float:
-    """Stand for a function that is only looked at."""
+    """Raise an error in place of a function in an inspection."""
     raise MechanismError(f"it is not run here; allow it by {ALLOWING}")
 
 
 def _source(file: str, text: str, path: Path, place: _Place) -> Path:
-    """Return a file of code; raise MechanismError for none, and for one outside the folder, be it by a link."""
+    """Return a file of code; raise MechanismError if it is missing or outside the folder, also by a link."""
     source, folder = path.parent / file, path.parent
     try:
         found, inside = source.is_file(), source.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # a name that no file system takes, or links in a circle
+    except (OSError, ValueError, RuntimeError):  # an invalid file name, or circular links
         found, inside = False, True
     if not inside:
-        raise place(MisplacedError(0, f"{file} lies outside the folder of {path.name}; put the code beside it"))
+        raise place(MisplacedError(0, f"{file} lies outside the folder of {path.name}; put the code there"))
     if not (file and found):
-        message = f"there is no file {file or text!r} beside {path.name}; expected file.py:function"
+        message = f"there is no file {file or text!r} next to {path.name}; expected file.py:function"
         raise place(MisplacedError(0, message))
     return note_input(source)
 
@@ -274,7 +274,7 @@ def _function(source: Path, name: str, place: _Place) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class _PythonFunction:
-    """A function in Python with its constant arguments, as a function of the environment."""
+    """Function in Python with its constant arguments, as a function of the environment."""
 
     function: Callable[..., Any]
     source: Path
@@ -285,7 +285,7 @@ class _PythonFunction:
     place: _Place
 
     def __call__(self, environment: Environment) -> Value:
-        """Return its value; raise MechanismError where it fails, or gives what is no number."""
+        """Return its value; raise MechanismError if it fails, or returns an invalid value."""
         needed = [known for name, known in self.wanted.items() if name not in self.optional]
         missing = [known for known in needed if known not in environment]
         if missing:
@@ -305,9 +305,10 @@ class _PythonFunction:
 
 
 def rates_text(network: ReactionNetwork, folder: Path) -> str:
-    """Return the side file, to stand in `folder`, of what a reaction file cannot say of a network; "" if nothing.
+    """Return the side file, for `folder`, with the definitions of a network that a reaction file cannot express.
 
-    Expressions in the place of parameters, defaults, and functions in Python, whose files must lie there.
+    Returns "" if there are none. It contains expressions in place of parameters, defaults, and functions in Python,
+    whose files must be in the folder.
     """
     fixed = {species.name for species in network.fixed}
     needed = _needed(network, fixed)
@@ -318,7 +319,7 @@ def rates_text(network: ReactionNetwork, folder: Path) -> str:
             file = relpath(called.source, folder)
             if Path(file).parts[0] == "..":
                 raise MechanismError(
-                    f"mechanism {network.name!r}: {called.text} lies outside {folder}, where its code must lie; write "
+                    f"mechanism {network.name!r}: {called.text} is outside {folder}, where its code must be; write "
                     f"the mechanism into {called.source.parent}"
                 )
             letters = ", ".join(f"a{number}" for number in range(1, len(called.constants) + 1))
@@ -328,7 +329,7 @@ def rates_text(network: ReactionNetwork, folder: Path) -> str:
         elif each.default is not None and each.name not in fixed:
             values[each.name] = repr(each.default)
     lines = [f'"{_escaped(name)}" = {value}\n' for name, value in values.items()]
-    return "".join([f"# What the rates of {network.name} leave to other code.\n", *lines]) if lines else ""
+    return "".join([f"# Definitions that the rates of {network.name} require.\n", *lines]) if lines else ""
 
 
 def _needed(network: ReactionNetwork, fixed: set[str]) -> set[str]:

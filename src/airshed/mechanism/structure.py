@@ -1,8 +1,8 @@
-"""Structure of a mechanism without solving it: atom balances, pattern of the Jacobian, suspicious reactions, units.
+"""Static analysis of a mechanism: atom balances, pattern of the Jacobian, suspicious reactions, units.
 
 The change of an atom in a reaction is the sum over its products of coefficient * atoms, minus that over its reactants:
-zero where the reaction conserves the atom. Photochemical schemes seldom conserve all: a product that no longer matters
-has no species, and one species stands for many.
+zero if the reaction conserves the atom. Photochemical schemes seldom conserve all atoms: unimportant products have no
+species, and one species represents many.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ _MADE, _LOST = "atoms_of_{}_made", "atoms_of_{}_lost"
 
 @dataclass(frozen=True)
 class Imbalance:
-    """An atom that a reaction does not conserve: `change` atoms made (> 0) or lost (< 0) each time that it happens."""
+    """Atom that a reaction does not conserve: `change` atoms produced (> 0) or lost (< 0) per reaction."""
 
     reaction: int
     label: str
@@ -47,17 +47,17 @@ class Imbalance:
 def atom_counts(network: ReactionNetwork, atom: str) -> tuple[int, ...]:
     """Return the atoms of one element in each variable species; raise MechanismError if it is not declared.
 
-    The weights of the element's family: sum over species of counts[i] * y_i is its concentration [atoms cm-3].
+    They are the weights of the element's family: sum over species of counts[i] * y_i is its concentration [atoms cm-3].
     """
     declared = _declared(network, atom)
     return tuple(species.atoms.get(declared, 0) for species in network.species)
 
 
 def imbalances(network: ReactionNetwork, atom: str) -> tuple[Imbalance, ...]:
-    """Return the reactions that do not conserve an atom, in their order; raise MechanismError if it is not declared.
+    """Return the reactions that do not conserve an atom, in order; raise MechanismError if it is not declared.
 
-    Coefficients are added as decimals, as written. Fixed species count with their atoms; one whose composition the file
-    does not tell (IGNORE) counts with none.
+    Coefficients are added as decimals, as written. Fixed species count with their atoms; a fixed species of unknown
+    composition (IGNORE) counts with none.
     """
     declared = _declared(network, atom)
     numbers = {species.name: species.atoms.get(declared, 0) for species in network.species + network.fixed}
@@ -70,10 +70,10 @@ def imbalances(network: ReactionNetwork, atom: str) -> tuple[Imbalance, ...]:
 
 
 def track_elements(network: ReactionNetwork, elements: tuple[str, ...]) -> ReactionNetwork:
-    """Return the network with a species for the atoms made, and one for those lost, of each element, in this order.
+    """Return the network with two more species per element: the atoms produced, and the atoms lost, in this order.
 
-    Nothing depends on these species. With them the element is a linear invariant of the network, which Rosenbrock
-    methods keep to round-off, so that any other change of it is an error of the integration.
+    Nothing depends on these species. With them the element is a linear invariant of the network. Rosenbrock methods
+    preserve such invariants to round-off, so that any other change of it is an error of the integration.
     """
     products: dict[int, list[tuple[str, float]]] = {}
     for element in elements:
@@ -92,7 +92,7 @@ def _with(reaction: Reaction, products: list[tuple[str, float]]) -> Reaction:
 def report(network: ReactionNetwork, atoms: Sequence[str] = ("C", "N", "S")) -> str:
     """Return a table of every reaction that does not conserve one of the atoms, with its change of each.
 
-    Atoms that the mechanism does not declare are left out.
+    Atoms that the mechanism does not declare are omitted.
     """
     shown = [atom for atom in atoms if atom in network.atoms]
     by_reaction: dict[int, dict[str, float]] = {}
@@ -139,11 +139,11 @@ _AIR: Final = {
     "sec_zenith": np.array([10.0, 2.0, 1.1]),
     "daylight": np.array([0.5, 1.0, 1.0]),
 }
-"""Three kinds of air, in which rates are compared."""
+"""Three states of the air for the comparison of rates."""
 
 
 def jacobian_pattern(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
-    """Return which entries d(dy_i/dt)/dy_j (species i, species j) of the Jacobian a reaction makes other than zero."""
+    """Return the entries d(dy_i/dt)/dy_j (species i, species j) of the Jacobian that a reaction can make nonzero."""
     size = len(network.species)
     pattern = np.zeros((size, size), dtype=bool)
     for net, reactants in zip(network.net_stoichiometry, network.reactant_indices, strict=True):
@@ -154,7 +154,7 @@ def jacobian_pattern(network: ReactionNetwork) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about a mechanism that may be meant, or not."""
+    """Finding about a mechanism that may be intended or an error."""
 
     kind: Literal[
         "renamed", "imbalance", "never produced", "never lost", "unused", "duplicate", "open", "loss", "empty",
@@ -165,17 +165,17 @@ class Finding:
 
 
 def findings(network: ReactionNetwork) -> tuple[Finding, ...]:
-    """Return everything that looks wrong or odd, kind by kind, in the order of the mechanism."""
+    """Return all findings, kind by kind, in the order of the mechanism."""
     kinds = (_renamed, _unbalanced, _one_sided, _duplicates, _losses, _open, _air, _sums)
     return tuple(each for kind in kinds for each in kind(network))
 
 
 def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]:
-    """Return in what two networks differ as chemistry, a line each; empty where they are the same network.
+    """Return the chemical differences of two networks, a line each; empty if they are equal.
 
-    Species in their order with atoms and molar mass, reactions in their order with stoichiometry and rate constant,
-    initial values, and what is open. Names of reactions, remarks and places do not count, nor does the fifteenth digit
-    of a number, which a change of units may cost.
+    Compared are species in order with atoms and molar mass, reactions in order with stoichiometry and rate constant,
+    initial values, and open parameters. Names of reactions, remarks and locations do not count, nor does the fifteenth
+    digit of a number, which a change of units may affect.
     """
     found = []
     for what, mine, others in (("variable", one.species, other.species), ("fixed", one.fixed, other.fixed)):
@@ -194,7 +194,7 @@ def differences(one: ReactionNetwork, other: ReactionNetwork) -> tuple[str, ...]
     if one.initial.keys() != other.initial.keys() or not all(map(_close, one.initial.values(), _ordered(other, one))):
         found.append("initial values")
     if {each.name for each in one.open_parameters} != {each.name for each in other.open_parameters}:
-        found.append("what is left open")
+        found.append("open parameters")
     if {name: dict(weights) for name, weights in one.sums.items()} != dict(other.sums):
         found.append("sums of species")
     return tuple(found)
@@ -212,7 +212,7 @@ def _different_reactions(one: ReactionNetwork, other: ReactionNetwork) -> Iterab
 
 
 def _alike(one: Expression, other: Expression) -> bool:
-    """Whether two expressions are the same but for the last digit of their numbers, as text or by their values."""
+    """Return whether two expressions are the same except for the last digit of their numbers, as text or by value."""
     same_text = all(
         _close(a.value, b.value) if isinstance(a, Number) and isinstance(b, Number) else _shape(a) == _shape(b)
         for a, b in zip_longest(walk(one), walk(other))
@@ -221,7 +221,7 @@ def _alike(one: Expression, other: Expression) -> bool:
 
 
 def _same_values(one: Expression, other: Expression) -> bool:
-    """Whether two expressions, as (T/300)^-2 and (300/T)^2, name the same and have the same values in all air."""
+    """Return whether two expressions, as (T/300)^-2 and (300/T)^2, have the same names and the same values."""
     names = parameters(one)
     if set(names) != set(parameters(other)) or symbols(one) != symbols(other):
         return False
@@ -232,7 +232,7 @@ def _same_values(one: Expression, other: Expression) -> bool:
 
 
 def _shape(node: Expression | None) -> tuple[object, ...]:
-    """What of a node its operands do not tell."""
+    """Return the properties of a node other than its operands."""
     named = getattr(node, "name", None) or getattr(node, "operator", None)
     return type(node), named, len(node.children) if node is not None else 0
 
@@ -247,7 +247,7 @@ def _ordered(network: ReactionNetwork, like: ReactionNetwork) -> Iterable[float]
 
 def _renamed(network: ReactionNetwork) -> Iterable[Finding]:
     for theirs, name in network.renamed.items():
-        yield Finding("renamed", name, f"stands for {theirs!r} of the file: names are letters, digits and _")
+        yield Finding("renamed", name, f"is {theirs!r} of the file: names are letters, digits and _")
 
 
 def _unbalanced(network: ReactionNetwork) -> Iterable[Finding]:
@@ -261,7 +261,7 @@ def _one_sided(network: ReactionNetwork) -> Iterable[Finding]:
     named = {name.casefold() for reaction in network.reactions for name, _ in reaction.reactants + reaction.products}
     for index, species in enumerate(network.species):
         if species.name.casefold() not in named:
-            yield Finding("unused", species.name, "stands in no reaction: it is only carried")
+            yield Finding("unused", species.name, "occurs in no reaction: it is only transported")
             continue
         made = any(term.coefficient > 0.0 for term in network.production_terms[index])
         lost = network.loss_terms[index] or any(term.coefficient < 0.0 for term in network.production_terms[index])
@@ -353,11 +353,11 @@ _PURE: Final = "1"
 
 
 def units_of_open(network: ReactionNetwork) -> dict[str, tuple[str, ...]]:
-    """Return parameter -> the units that fit where it stands; parameters of which nothing is known are left out.
+    """Return parameter -> the possible units; parameters with unknown units are omitted.
 
-    What the file tells counts. Else a parameter that is a term of a rate, or a factor of one besides numbers, air and
-    the sun, has the unit of the rate over that of the air; beside a number, a function, a power or a sum, any of which
-    may hold that unit, also 1. One that stands inside of these could be anything.
+    Units in the file are used. Otherwise a parameter may be a term of a rate, or a factor of one together with numbers,
+    air and the sun. It then has the unit of the rate over that of the air. Together with a number, a function, a power
+    or a sum, any of which may have that unit, it may also be 1. A parameter inside one of these may have any unit.
     """
     given = {each.name: (each.unit,) for each in network.parameters if each.unit}
     found: dict[str, dict[str, None]] = {}
@@ -371,7 +371,7 @@ def units_of_open(network: ReactionNetwork) -> dict[str, tuple[str, ...]]:
 
 
 def _uses(rate: Expression, order: int) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each parameter of a sum with the units that fit, none where any may."""
+    """Yield each parameter of a sum with the possible units, none if any is possible."""
     match rate:
         case Negate(operand):
             yield from _uses(operand, order)
@@ -398,7 +398,7 @@ def _in_product(factors: list[tuple[Expression, bool]], order: int) -> Iterator[
 
 
 def _factors(rate: Expression, *, above: bool) -> Iterator[tuple[Expression, bool]]:
-    """Yield the factors of a product, and whether they stand above its line."""
+    """Yield the factors of a product, and whether they are in its numerator."""
     match rate:
         case Binary("*" | "/" as operator, left, right):
             yield from _factors(left, above=above)

@@ -41,7 +41,7 @@ TEXTS = {
     "two values": ("{} {}", [":1:4: expected the end of the file"]),
     "nan": ('{"version": NaN}', [":1:13: this is not JSON: 'NaN}'"]),
     "half a number": ('{"version": 1.}', ["this is not JSON"]),
-    "key twice": ('{"version": "1.0.0",\n "version": "1.0.0"}', [":2:2: ", "'version' stands twice"]),
+    "key twice": ('{"version": "1.0.0",\n "version": "1.0.0"}', [":2:2: ", "'version' occurs twice"]),
     "deep": ('{"a":' * 100 + "1" + "}" * 100, ["nested deeper than 60 levels"]),
     "deep list": ("[" * 100_000, ["nested deeper than 60 levels"]),
     "a list": ("[]", ["expected a mechanism", "a list"]),
@@ -55,7 +55,7 @@ YAML = {
     "alias": ("a: &x [1]\nb: *x\n", ["test.yaml:1:4: ", "anchors"]),
     "tag": ("a: !!python/object:os.system []\n", ["test.yaml:1:4: ", "tags"]),
     "two documents": ("version: 1.0.0\n---\nname: x\n", ["test.yaml:2:1: ", "second document"]),
-    "key twice": ("version: 1.0.0\nversion: 1.0.0\n", ["test.yaml:2:1: ", "stands twice"]),
+    "key twice": ("version: 1.0.0\nversion: 1.0.0\n", ["test.yaml:2:1: ", "occurs twice"]),
     "key that is a list": ("? [a]\n: 1\n", ["test.yaml:1:3: ", "expected a text as key"]),
     "open list": ("a: [1, 2\n", ["test.yaml:2:1: this is not YAML"]),
     "empty": ("", ["expected a mechanism"]),
@@ -248,7 +248,9 @@ def test_mutated_files_of_the_package(package: dict[str, Path]) -> None:
 
 def test_a_name_of_what_is_open_that_is_too_long_has_its_place(save: Save) -> None:
     path = save(with_reaction(type="PHOTOLYSIS", name="a" * 300, **SIDES))
-    with pytest.raises(MechanismError, match=r"^\S+:\d+:\d+: what is open as 'PHOTO.aaa.*longer than 200 characters"):
+    with pytest.raises(
+        MechanismError, match=r"^\S+:\d+:\d+: the open parameter 'PHOTO.aaa.*longer than 200 characters"
+    ):
         read_openatmos(path)
 
 

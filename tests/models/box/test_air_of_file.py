@@ -156,7 +156,7 @@ def test_a_factor_in_a_rate_follows_the_air(factor: float, part: float, tmp_path
 def test_an_air_that_is_none_stays_and_is_refused_in_3d(tmp_path: Path) -> None:
     network = network_of(SAPRC.replace("CFACTOR = 2.4476e13;", ""), tmp_path)
     forcing = box(network, temperature="250 K", pressure="300 hPa")
-    assert "AIR of the mechanism's file, 1e+06, is no density of air, and stays so" in notes_of_air(
+    assert "AIR of the mechanism's file, 1e+06, is not a density of air; it is used unchanged" in notes_of_air(
         forcing.network, forcing.at([0.0])
     )
     assert ("AIR", "is 1e+06, which is no density of air: it stays so in all air") in [

@@ -115,7 +115,7 @@ FAULTS = {
     "empty": ("TRACER [ppb]\n", "needs a line with the names of its columns, and numbers below"),
     "nothing": ("temperature [K]\n290\n", "names no species of tracer"),
     "per cent": ("TRACER [ppb],humidity\n1,0.5\n1,50\n", "humidity is 5000 %; per cent stand below humidity [%]"),
-    "twice": ("TRACER [ppb],TRACER [ppt]\n1,2\n", "the column 'TRACER' stands twice"),
+    "twice": ("TRACER [ppb],TRACER [ppt]\n1,2\n", "the column 'TRACER' occurs twice"),
 }
 
 

@@ -79,7 +79,7 @@ UNFIT = {
     ),
     "species": ({"initial__O33": "1 ppb"}, "initial.O33: no species of emep; did you mean O3?"),
     "emitted": ({"emission__NOO": "1 molecules/cm3/s"}, "emission.NOO: no species of emep; did you mean NO?"),
-    "twice": ({"deposition__o3": "1e-5 1/s"}, "deposition.o3 stands twice"),
+    "twice": ({"deposition__o3": "1e-5 1/s"}, "deposition.o3 occurs twice"),
     "name": ({"fixed__H2O": "humidty*1e17"}, "'humidty' is not known; did you mean humidity?"),
     "initial by a name": ({"initial__O3": "lots"}, "initial.O3 = 'lots', at character 1 ('lots'): 'lots' is not known"),
     "circle": ({"fixed__M": "p*1e14"}, "fixed.M = 'p*1e14' refers to itself: M -> p -> M"),

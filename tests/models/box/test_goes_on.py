@@ -79,7 +79,7 @@ def test_rows_of_one_time_are_boxes(toy: ReactionNetwork, tmp_path: Path) -> Non
     path.write_text("time [s],TRACER [ppb]\n5,1\n5,2\n")
     assert load_states(path, toy).cells == 2
     path.write_text("time [s],cell,TRACER [ppb]\n0,0,1\n0,1,2\n5,0,3\n5,0,4\n")
-    with pytest.raises(DataError, match="a cell stands twice at time 5"):
+    with pytest.raises(DataError, match="a cell occurs twice at time 5"):
         load_states(path, toy)
     path.write_text("TRACER [ppb]\n1\n2\n")
     assert load_states(path, toy).last == ""

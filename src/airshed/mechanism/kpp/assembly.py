@@ -1,4 +1,4 @@
-"""Assemble the statements of reaction files into a ReactionNetwork; report each kind of fault once."""
+"""Assembly of the statements of reaction files into a ReactionNetwork; each kind of fault is reported once."""
 
 import re
 from collections.abc import Container, Iterable, Sequence
@@ -32,7 +32,7 @@ from airshed.mechanism.rates_file import RatesFile
 
 _MOST_FAULTS: Final = 20
 _LONGEST: Final = 1000
-"""Characters of a message, of which a terminal shows a little more."""
+"""Limit of the characters of a message, a little more than a terminal shows."""
 _MOST_NAMES: Final = 8
 _VARIABLE: Final = re.compile(r"a rate cannot depend on (\w+), a variable species")
 _LABEL: Final = re.compile(r"the rate of <[^<>]{0,200}>")
@@ -40,14 +40,14 @@ _PLACE: Final = re.compile(r"^[^\n]*?:\d+:\d+: ")
 
 
 class Faults:
-    """The faults of many reactions, each of a kind once with the number of its places."""
+    """Faults of many reactions, one of each kind with the number of its locations."""
 
     def __init__(self) -> None:
         self.found: dict[str, tuple[MechanismError, int]] = {}
         self._names: dict[str, dict[str, None]] = {}
 
     def add(self, fault: MechanismError) -> None:
-        """Note a fault; alike are those that say the same of other places, or of other variable species."""
+        """Add a fault; faults are alike if they differ only in location or in the variable species."""
         kind = _LABEL.sub("the rate of <>", _PLACE.sub("", str(fault), count=1))
         named = _VARIABLE.search(kind)
         if named is not None:
@@ -58,11 +58,11 @@ class Faults:
 
     @property
     def many(self) -> bool:
-        """Whether there are more kinds than a message can list."""
+        """True if there are more kinds than a message can list."""
         return len(self.found) > _MOST_FAULTS
 
     def text(self) -> str:
-        """Return all of them, a line each."""
+        """Return all faults, a line each."""
         lines: list[str] = []
         for kind, (fault, number) in list(self.found.items())[:_MOST_FAULTS]:
             if sum(map(len, lines)) + len(str(fault)) > _LONGEST and lines:
@@ -75,7 +75,7 @@ class Faults:
 
 
 def first_places(unknown: Iterable[tuple[Location, str, UnknownName]]) -> list[tuple[Location, str, UnknownName]]:
-    """Return each name that nothing explains where it stands first."""
+    """Return each unexplained name at its first location."""
     first: dict[str, tuple[Location, str, UnknownName]] = {}
     for each in unknown:
         first.setdefault(each[2].name.casefold(), each)
@@ -83,7 +83,7 @@ def first_places(unknown: Iterable[tuple[Location, str, UnknownName]]) -> list[t
 
 
 def of_species(unknown: tuple[Location, str, UnknownName], total: CodeSum, meaning: NameResolver) -> MechanismError:
-    """Return the error of a rate with what code computes from concentrations and cannot be carried as their sum."""
+    """Return the error of a rate with a function of concentrations that cannot be represented as their sum."""
     place, label, each = unknown
     known = {**meaning.variable, **meaning.fixed}
     undeclared = [name for name in total.among(known) if name not in known]
@@ -103,7 +103,7 @@ def of_species(unknown: tuple[Location, str, UnknownName], total: CodeSum, meani
 
 
 def of_power(reaction: Reaction, species: Sequence[str], sums: Iterable[str]) -> MechanismError:
-    """Return the error of a rate that depends on concentrations in another way than by their powers."""
+    """Return the error of a rate that depends on concentrations other than by their powers."""
     text = (
         f"the rate of <{reaction.label}> depends on {' and '.join(sums)}, a sum of variable species, in another way "
         "than by a factor; write it as a reaction of these species"
@@ -117,7 +117,7 @@ def of_power(reaction: Reaction, species: Sequence[str], sums: Iterable[str]) ->
 
 
 def missing_formulas(unknown: Iterable[tuple[Location, str, UnknownName]]) -> list[MissingFormula]:
-    """Return what no formula gives, each function once with the number of its places."""
+    """Return the functions without a formula, each once with the number of its locations."""
     found: dict[tuple[str, int], MissingFormula] = {}
     for place, label, each in unknown:
         key = each.name.casefold(), each.arguments
@@ -129,7 +129,7 @@ def missing_formulas(unknown: Iterable[tuple[Location, str, UnknownName]]) -> li
 
 
 def unexplained(missing: Sequence[MissingFormula], rates: RatesFile, file: str) -> MechanismError:
-    """Return the error that names all that the rates call and no formula gives, each with its first reaction."""
+    """Return the error that names all unexplained functions in rates, each with its first reaction."""
     one = missing[0]
     alone = len(missing) == 1 and one.arguments and of_dialect(one.name, one.arguments) is None
     hint = did_you_mean(one.name, rates.definitions) if alone else ""
@@ -148,9 +148,9 @@ _CHANGES: Final = {"SETVAR": False, "SETRAD": False, "SETFIX": True}
 
 @dataclass
 class Collection:
-    """What the files state, in their order; names are keyed with their case folded.
+    """Statements of the files, in order; names are keys with their case folded.
 
-    absent  models of #MODEL that are not there
+    absent  models of #MODEL that are missing
     """
 
     sources: list[SourceFile] = field(default_factory=list)
@@ -171,7 +171,7 @@ class Collection:
         return frozenset().union(*(getattr(source, what) for source in self.sources))
 
     def add(self, source: SourceFile, command: str, statement: Statement) -> None:
-        """Take a statement of a section; raise MechanismError for a species that stands twice."""
+        """Add a statement of a section; raise MechanismError for a species that is declared twice."""
         match statement:
             case NameStatement(offset, name) if command == "ATOMS":
                 check_name("atom", name, source.location(offset))
@@ -193,15 +193,15 @@ class Collection:
 
     def _refuse_second(self, location: Location, name: str) -> None:
         if name.casefold() == LIGHT:
-            raise error_at(location, f"{name} stands for light in an equation and cannot be a species")
+            raise error_at(location, f"{name} denotes light in an equation and cannot be a species")
         if name.casefold() in GROUPS:
-            raise error_at(location, f"{name} stands for a group of species and cannot be one")
+            raise error_at(location, f"{name} denotes a group of species and cannot be one")
         if name.casefold() in self.species:
             first = self.species[name.casefold()][0]
             raise error_at(location, f"species {name!r} is declared a second time; the first is at {first}")
 
     def members(self, name: str) -> list[str]:
-        """Return the keys of the species that a name or the name of a group stands for."""
+        """Return the keys of the species of a name, or of a group of species."""
         group = GROUPS.get(name.casefold())
         if group is None:
             return [name.casefold()] if name.casefold() in self.species else []
@@ -213,7 +213,7 @@ class Collection:
 
 
 def assemble(name: str, collection: Collection, rates: RatesFile) -> ReactionNetwork:
-    """Return the network of a mechanism; raise MechanismError with the place of what is wrong."""
+    """Return the network of a mechanism; raise MechanismError with the location of a fault."""
     _compose(collection)
     checked = _apply_lists(collection)
     if not collection.declared(fixed=False):
@@ -286,7 +286,7 @@ def _by_key(species: Iterable[Species]) -> dict[str, str]:
 
 
 def _compose(collection: Collection) -> None:
-    """Give every species its atoms; where no file has #ATOMS, the chemical elements may be used."""
+    """Assign the atoms of every species; if no file has #ATOMS, the chemical elements may be used."""
     known = collection.atoms or {symbol.casefold(): symbol for symbol in (*ATOMIC_WEIGHTS, *_OTHER_ATOMS)}
     used = collection.atoms
     for source, key, parts in collection.compositions:
@@ -303,7 +303,7 @@ def _compose(collection: Collection) -> None:
 
 
 def _apply_lists(collection: Collection) -> tuple[str, ...]:
-    """Do what #SETVAR and #SETFIX say, check the names of all lists, and return the atoms under #CHECK."""
+    """Apply #SETVAR and #SETFIX, check the names of all lists, and return the atoms under #CHECK."""
     checked: dict[str, str] = {}
     for location, command, name in collection.listed:
         members = collection.members(name)
@@ -332,7 +332,7 @@ def _reactions(collection: Collection, meaning: NameResolver, rates: RatesFile) 
         first = reactions.get(label.casefold())
         try:
             if first is not None:
-                again = f"the label <{label}> stands a second time; the first is at {first.location}"
+                again = f"the label <{label}> occurs twice; the first is at {first.location}"
                 raise error_at(source.location(equation.offset), again)
             reaction = _reaction(source, equation, label, collection, meaning)
             for each in _in_terms(reaction, meaning, reactions):
@@ -358,7 +358,9 @@ def _reactions(collection: Collection, meaning: NameResolver, rates: RatesFile) 
 
 
 def _in_terms(reaction: Reaction, meaning: NameResolver, taken: Container[str]) -> tuple[Reaction, ...]:
-    """Return a reaction with the sums and species of its rate as reactants; raise MechanismError for none such."""
+    """Return a reaction with the sums and species of its rate as reactants; raise MechanismError if that is
+    impossible.
+    """
     species = [name for name in parameters(reaction.rate) if name.casefold() in meaning.variable]
     try:
         return tuple(expand_sums(reaction, [*meaning.sums.values(), *species], taken))
@@ -397,7 +399,7 @@ def _rate_expression(source: SourceFile, formula: Formula, offset: int, meaning:
 def _amounts(
     source: SourceFile, amounts: Sequence[Amount], collection: Collection, ignored: Sequence[str]
 ) -> tuple[tuple[str, float], ...]:
-    """Return (declared name, coefficient) pairs, without light and, unless declared, the product that is nothing."""
+    """Return (declared name, coefficient) pairs, without light and, unless declared, the product for nothing."""
     result = []
     for amount in amounts:
         declared = collection.species.get(amount.name.casefold())
@@ -425,9 +427,9 @@ def _constant(source: SourceFile, statement: ValueStatement) -> float:
 
 
 def _initial(collection: Collection, factor: float) -> dict[str, float]:
-    """Return the initial values [molecules cm-3]: CFACTOR times those of #INITVALUES, of which the last counts.
+    """Return the initial values [molecules cm-3]: CFACTOR times those of #INITVALUES, of which the last is used.
 
-    A value of a group of species stands for those that have no value of their own, wherever it is written.
+    A value of a group of species applies to those without a value of their own, wherever it is written.
     """
     groups: dict[str, float] = {}
     values: dict[str, float] = {}

@@ -1,8 +1,8 @@
 """Values that inlined code computes by plain formulas, as KRO2NO in files of the Master Chemical Mechanism.
 
-They are read where that is exact: from code that runs at each update of the rates (F90_RCONST), without branches and
-loops, which assigns each name once, in the language of rates, before it is used, and hands it to no subroutine. All
-other code of a file stays unread.
+They are read where this is exact. The code must run at each update of the rates (F90_RCONST) without branches and
+loops. It must assign each name once, in the language of rates, before its use, and must not pass it to a subroutine.
+All other code of a file is ignored.
 """
 
 import re
@@ -28,9 +28,9 @@ _INDEX: Final = re.compile(r"indf?_", re.IGNORECASE)
 
 
 def code_values(sources: Iterable[SourceFile], species: Mapping[str, bool]) -> dict[str, Definition]:
-    """Return the values by their names, the case folded, without those that are called as the air or a species is.
+    """Return the values by name, with case folded, except those with the name of the air or a species.
 
-    species  name, its case folded -> whether it is fixed: concentrations of others are no part of a value
+    species  name, its case folded -> whether it is fixed: concentrations of others are not part of a value
     """
     sources, found = tuple(sources), dict[str, Definition]()
     counted = Counter(name for source in sources for name in source.assignments_in_code)
@@ -63,7 +63,7 @@ def set_in_code(sources: Iterable[SourceFile], species: Mapping[str, str]) -> tu
 
 
 def _assigned(code: str) -> Iterator[tuple[str, Formula]]:
-    """Yield what a piece of code assigns; nothing of code that is more than assignments."""
+    """Yield the assignments of a piece of code; none if it contains anything else."""
     statements, is_plain = statements_of(code)
     calls = [match[1] for each in statements if (match := _CALL.fullmatch(each))]
     values = [match for each in statements if (match := _ASSIGNMENT.fullmatch(each))]

@@ -1,4 +1,4 @@
-"""Resolve the names in formulas: the air, a rate function, the side file, or an open parameter."""
+"""Resolution of names in formulas: the air, a rate function, the side file, or an open parameter."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +27,11 @@ from airshed.mechanism.network import HostFunction
 
 @dataclass(frozen=True)
 class Definition:
-    """What a side file says a name stands for.
+    """Definition of a name in a side file.
 
     arguments  names of a function's arguments; empty for a value
     value      a formula, or a function in Python (of the environment, and of constant arguments)
-    locate     turns an offset in the formula into the MechanismError at that place
+    locate     converts an offset in the formula into the MechanismError at that location
     """
 
     name: str
@@ -42,7 +42,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class UnknownName:
-    """A name that nothing explains, as written, with the number of its arguments.
+    """Unexplained name, as written, with the number of its arguments.
 
     species  variable species whose concentrations are among the arguments
     """
@@ -83,26 +83,26 @@ _FORTRAN: Final = {  # other names of functions
 }  # fmt: skip
 _CONVERSIONS: Final = ("DBLE", "REAL", "FLOAT")  # of a number's precision, which is always double here
 
-_CONCENTRATIONS: Final = ("C", "VAR", "FIX", "CONC")  # lists of KPP's own
+_CONCENTRATIONS: Final = ("C", "VAR", "FIX", "CONC")  # KPP's own lists
 _INDEX: Final = re.compile("indf?_", re.IGNORECASE)
 
 KNOWN: Final = (*SYMBOLS, *ALIASES, "CAIR", "CFACTOR")
-"""Names that no side file may give another meaning."""
+"""Names that no side file may redefine."""
 
 
 @dataclass
 class NameResolver:
-    """Resolves formulas, and collects what they leave unexplained.
+    """Resolver of formulas that collects unexplained names.
 
     definitions  of the side file, by their names with the case folded: ``k_x``, ``gcarr_ac``, ``j(1)``
     variable     names of variable species, case folded -> declared: a rate cannot name them
     fixed        the same of fixed species
-    assigned     names, case folded, that the model's own code gives a value
-    given        what else that code gives, or declares: not the species of the same name
-    computed     what that code computes from concentrations
-    imports      whether that code uses modules, which may give any name of the air
-    sums         those of sums of variable species, case folded -> as written: parameters of a rate as it is read
-    factor       CFACTOR of the file [molecules cm-3 per unit of its initial values], None where it is silent
+    assigned     names, case folded, that the model's own code assigns
+    given        other names that the code defines or declares: not the species of the same name
+    computed     names that the code computes from concentrations
+    imports      whether the code uses modules, which may define any name of the air
+    sums         names of sums of variable species, case folded -> as written: parameters of a rate as it is read
+    factor       CFACTOR of the file [molecules cm-3 per unit of its initial values], None if absent
     _in_arguments  whether arguments of a model's own function are resolved, which may be concentrations
     follows      whether a rate uses CFACTOR, or a rate function that does, as the density of air
     """
@@ -128,11 +128,11 @@ class NameResolver:
 
     @property
     def open_names(self) -> tuple[str, ...]:
-        """The names that are left open, as first written."""
+        """Names of open parameters, as first written."""
         return tuple(self._open.values())
 
     def give(self, name: str) -> None:
-        """Take what the side file gives for a parameter of the network, where it gives it."""
+        """Apply the side file's definition of a parameter of the network, if there is one."""
         definition = self.definitions.get(name.casefold())
         if definition is not None and not definition.arguments:
             self._value(definition)
@@ -146,7 +146,7 @@ class NameResolver:
         return finite(fold(limited(self._resolve(formula, {}), offset)), offset)
 
     def _note_unknown(self, offset: int, name: str, text: str, values: Sequence[Expression] = ()) -> None:
-        """Note a name that nothing explains; one in a definition stands where the formula with it starts."""
+        """Record an unexplained name; within a definition its location is the start of the outer formula."""
         species = {name for value in values for name in parameters(value)}.intersection(self.variable.values())
         place = self._offset if self._above else offset
         self.unknown.append(UnknownName(place, name, text, len(values), tuple(sorted(species))))
@@ -164,7 +164,7 @@ class NameResolver:
         return self._call(formula, arguments)
 
     def _name(self, name: Name, arguments: Mapping[str, Expression], concentration: bool = False) -> Expression:
-        """Return what a name means; `concentration` for that of a species written as C(ind_X)."""
+        """Return the expression of a name; `concentration` for that of a species written as C(ind_X)."""
         key = name.name.casefold()
         if key in arguments:
             return arguments[key]
@@ -201,7 +201,7 @@ class NameResolver:
         return Parameter(self._open.setdefault(key, name.name))
 
     def _refuse_variable(self, name: Name) -> None:
-        """Raise MisplacedError for a variable species, also one that is called as the air or its temperature is."""
+        """Raise MisplacedError for a variable species, including one with the name of the air or its temperature."""
         if name.name.casefold() not in self.variable:
             return
         symbol = AIR_NAMES.get(name.name.upper())
@@ -212,7 +212,7 @@ class NameResolver:
         raise MisplacedError(name.offset, f"{of_variable(name.name)}{otherwise}")
 
     def _factor(self, offset: int) -> Expression:
-        """Return CFACTOR in a rate: a part of the air of the run where it is one of the file's air, else 1."""
+        """Return CFACTOR in a rate: a fraction of the air of the run if it is one of the file's air, else 1."""
         if self.factor is None and "cfactor" in self.assigned:
             raise MisplacedError(offset, "inlined code gives CFACTOR, which is not read; write it under #INITVALUES")
         if self.factor is None or self.factor == 1.0:
@@ -221,21 +221,21 @@ class NameResolver:
         if part is None:
             raise MisplacedError(
                 offset, f"CFACTOR = {self.factor:g} is not the molecules cm-3 of 1 ppb, 1 ppm or all of the air, so "
-                "that its value in other air is not known; write what it means, such as 1e-6*M"
+                "that its value in other air is unknown; write its meaning, such as 1e-6*M"
             )  # fmt: skip
         self.follows = True
         return Symbol("M") if part == 1.0 else Binary("*", Number(part), Symbol("M"))
 
     def _value(self, definition: Definition) -> Expression:
-        """Return the parameter that stands for a value of the side file, and note what it is.
+        """Return the parameter of a value in the side file, and record its definition.
 
-        A value that depends on a sum of species stands for itself: each reaction needs the sum as a reactant.
+        A value that depends on a sum of species is expanded: each reaction needs the sum as a reactant.
         """
         name, key = definition.name, definition.name.casefold()
         self.used.add(key)
         if key in self._above:
             circle = " -> ".join((*self._above[self._above.index(key) :], key))
-            raise definition.locate(MisplacedError(0, f"these rates stand for each other: {circle}"))
+            raise definition.locate(MisplacedError(0, f"these rates define each other: {circle}"))
         if name not in self.bindings and name not in self.callables:
             if callable(definition.value):
                 self.callables[name] = definition.value()
@@ -247,7 +247,7 @@ class NameResolver:
         return Parameter(name)
 
     def _inside(self, definition: Definition, arguments: Mapping[str, Expression]) -> Expression:
-        """Return the formula of a definition with its arguments put in."""
+        """Return the formula of a definition with its arguments substituted."""
         assert not callable(definition.value)
         if len(self._above) > 50:
             raise definition.locate(MisplacedError(0, "more than 50 definitions lead to each other here"))
@@ -294,7 +294,7 @@ class NameResolver:
         return limited(found, call.offset)
 
     def _constant_function(self, key: str) -> Definition | None:
-        """Return the definition k(x) whose formula does not name x, which reads as that of an element of a list."""
+        """Return the definition k(x) whose formula does not name x, in the form of an element of a list."""
         alike = [name for name in self.definitions if name.startswith(f"{key}(")]
         is_named = len(alike) == 1 and not alike[0][len(key) + 1 : -1].isdigit()
         return self.definitions[alike[0]] if is_named else None
@@ -349,7 +349,7 @@ class NameResolver:
         return Parameter(self._open.setdefault(key, element_text(call)))
 
     def _concentration(self, name: Name) -> Expression:
-        """Return the concentration of a species that a rate names as C(ind_X); raise MisplacedError for none."""
+        """Return the concentration of a species that a rate names as C(ind_X); raise MisplacedError if unknown."""
         species = {**self.variable, **self.fixed}
         known = name.name.casefold() in species or name.name.upper() in (*AIR_NAMES, "CFACTOR")
         if species and not known and name.name.casefold() not in self.definitions:
@@ -362,25 +362,25 @@ class NameResolver:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a function is one that rates may call without being given it."""
+    """Return whether a function is predefined in rates."""
     return name.upper() in (*RATE_FUNCTIONS, *FUNCTIONS, *_FORTRAN, *_CONVERSIONS)
 
 
 def of_variable(name: str) -> str:
-    """Return what to say of a variable species in a rate."""
+    """Return the message about a variable species in a rate."""
     return (
         f"a rate cannot depend on {name}, a variable species: make it a reactant (on both sides where it is not used "
-        "up; in the place of a sum of species the reaction stands once for each)"
+        "up; for a sum of species write the reaction once for each)"
     )
 
 
 def did_you_mean(name: str, definitions: Mapping[str, Definition]) -> str:
-    """Return ``; did you mean X?`` for a function that does not exist."""
+    """Return ``; did you mean X?`` for an unknown function."""
     return nearest(name, [*FUNCTIONS, *RATE_FUNCTIONS, *(each.name for each in definitions.values())])
 
 
 def read_rate(text: str) -> Expression:
-    """Return the folded expression of a single rate, as in a species map; names that it does not know stay open.
+    """Return the folded expression of a single rate, as in a species map; unknown names become open parameters.
 
     Raises MechanismError with the column.
     """

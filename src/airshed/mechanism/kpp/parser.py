@@ -1,4 +1,4 @@
-"""Parse one section of a reaction file into statements; say in words what the grammar expected."""
+"""Parser of one section of a reaction file into statements, with messages in terms of the grammar."""
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -54,8 +54,8 @@ _WORDS: Final = {
 def complaint(error: UnexpectedInput, text: str, start: int, end: int) -> MisplacedError:
     """Return the message ``expected ..., but ... follows`` for a syntax error in a section of `text`.
 
-    If the unexpected text is on a later line than the unfinished statement, the reported place is the statement's end,
-    where something is missing, such as a ';'.
+    If the unexpected text is on a later line than the unfinished statement, the location is the end of the
+    statement: a ';' may be missing.
     """
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         return MisplacedError(_behind(text, end), f"expected {_expected(error)}, but the section ends after it")
@@ -68,7 +68,7 @@ def complaint(error: UnexpectedInput, text: str, start: int, end: int) -> Mispla
 
 
 def _behind(text: str, offset: int) -> int:
-    """Return where the last thing before `offset` ends."""
+    """Return the end of the last non-blank text before `offset`."""
     while offset > 0 and text[offset - 1].isspace():
         offset -= 1
     return offset
@@ -81,9 +81,9 @@ def _expected(error: UnexpectedInput) -> str:
         assert isinstance(error, UnexpectedToken)
         names = set(error.accepts or error.expected)
     if "$END" in names:
-        names = names - {"_COMMA"}  # passed over between statements, and not needed there
+        names = names - {"_COMMA"}  # optional between statements
     if "COEFFICIENT" in names and not names & {"LABEL", "_COLON", "_EQUALS"}:
-        names = names - {"SIGN"}  # a second sign before a term is read, but seldom meant
+        names = names - {"SIGN"}  # a second sign before a term is accepted, but seldom intended
     if "TIMES" in names:
         names = names - {"TIMES", "POWER", "SIGN"} | {"OPERATOR"}
     words = list(dict.fromkeys(words for name, words in _WORDS.items() if name in names))
@@ -100,10 +100,10 @@ def _found(error: UnexpectedInput, text: str) -> str:
 
 
 DEEPEST: Final = 100
-"""Levels that a formula may have: more would be a mistake, and a danger to every recursive walk."""
+"""Limit of the levels of a formula: more would be a mistake, and a danger to every recursive function."""
 
 LARGEST: Final = 5000
-"""Nodes that a rate may have when all that it calls is put in."""
+"""Limit of the nodes of a rate after substitution of all definitions."""
 
 SECTIONS: Final = {
     "ATOMS": "names",
@@ -123,14 +123,14 @@ SECTIONS: Final = {
 """Section command -> start rule of the grammar."""
 
 
-@lru_cache(maxsize=64)  # a process that makes several runs reads the same files again and again
+@lru_cache(maxsize=64)  # a process with several runs reads the same files repeatedly
 def parse_section(command: str, text: str, start: int, end: int) -> tuple[Statement, ...]:
     """Return the statements between two offsets of a text; raise MisplacedError."""
     return tuple(_parse(SECTIONS[command], text, start, end))
 
 
 def parse_formula(text: str) -> Formula:
-    """Return the formula that is all of a text; raise MisplacedError."""
+    """Return the formula of a whole text; raise MisplacedError."""
     formula: Formula = _parse("formula", text, 0, len(text))
     return formula
 
@@ -167,7 +167,7 @@ def _offset(token: Token) -> int:
 
 
 def short(text: str) -> str:
-    """Return a text cut to what fits into a message."""
+    """Return a text shortened for a message."""
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
@@ -188,19 +188,19 @@ def finite(expression: Expression, offset: int) -> Expression:
 
 
 def limited(expression: Expression, offset: int) -> Expression:
-    """Return an expression that is neither too large nor too deep to handle; raise MisplacedError."""
+    """Return an expression of acceptable size and depth; raise MisplacedError."""
     level, nodes, levels = [expression], 0, 0
     while level:
         nodes, levels = nodes + len(level), levels + 1
         if nodes > LARGEST or levels > 200:
-            raise MisplacedError(offset, "the rate is too large when all that it names is put in")
+            raise MisplacedError(offset, "the rate is too large after substitution of all names")
         level = [child for node in level for child in node.children]
     return expression
 
 
 @v_args(inline=True)
 class _Statements(Transformer[Token, Any]):
-    """Turns the grammar's rules into statements and formulas, bottom up."""
+    """Transformer of the grammar's rules into statements and formulas, bottom up."""
 
     def names(self, *statements: Statement) -> Sequence[Statement]:
         return statements
@@ -273,13 +273,13 @@ class _Statements(Transformer[Token, Any]):
     def symbol(self, name: Token) -> Name:
         spelled = name.strip('"')
         try:
-            check_label("what is open as", spelled)
+            check_label("the open parameter", spelled)
         except MechanismError as error:
             raise MisplacedError(_offset(name), str(error)) from None
         return Name(_offset(name), spelled)
 
     def call(self, name: Token, *arguments: Formula | Token) -> FunctionCall:
-        """Return a call; a text among its arguments, as f('B', x), makes it another function, f_B(x)."""
+        """Return a call; a text among its arguments, as f('B', x), becomes part of the name, f_B(x)."""
         texts = [argument.strip("'") for argument in arguments if isinstance(argument, Token)]
         values = tuple(argument for argument in arguments if not isinstance(argument, Token))
         return FunctionCall(_offset(name), "_".join([str(name), *texts]), values)

@@ -6,7 +6,7 @@ With T the temperature and M the air's number density [molecules cm-3]:
     ARR2(a, b) = a exp(+b/T)            ARR_ab(a, b) = a exp(-b/T)            ARR_ac(a, c) = a (T/300)^c
     EP2(a0, c0, a2, c2, a3, c3) = k0 + k3 M/(1 + k3 M/k2)                     k_i = a_i exp(-c_i/T)
     EP3(a1, c1, a2, c2) = k1 + k2 M
-    FALL(a0, b0, c0, a1, b1, c1, f) = k0 M/(1 + r) f^(1/(1 + log10(r)^2))     r = k0 M/k1, k_i = ARR(a_i, b_i, c_i)
+    FALL(a0, b0, c0, a1, b1, c1, f) = k0 M/(1 + r) f^(1/(1 + log10(r)^2));     r = k0 M/k1, k_i = ARR(a_i, b_i, c_i)
     k_3rd(T, M, k0, n, ki, m, f): the same of k0 (300/T)^n and ki (300/T)^m
     k_3rd_iupac(T, M, k0, n, ki, m, f): the same with log10(r)/(0.75 - 1.27 log10(f)) in place of log10(r)
     k_arr(k298, b, T) = k298 exp(b (1/T - 1/298.15)), the last term in KPP rounded to 3.3540e-3
@@ -50,14 +50,14 @@ Arguments = tuple[Expression, ...]
 
 @dataclass(frozen=True)
 class RateFunction:
-    """A rate function: the names of its arguments, and its formula of them and of the air [molecules cm-3]."""
+    """Rate function: the names of its arguments, and its formula of them and of the air [molecules cm-3]."""
 
     arguments: str
     formula: Callable[[Arguments, Expression], Expression]
 
 
 def rate_function(name: str, arguments: Arguments, air: Expression) -> Expression | None:
-    """Return the formula of a rate function, its name in any case of letters; None where KPP has none of this name.
+    """Return the formula of a rate function, by its name in upper or lower case; None if KPP has none of this name.
 
     Raises MechanismError for a wrong number of arguments.
     """
@@ -121,7 +121,7 @@ RATE_FUNCTIONS: Final = {
 
 
 OF_AIR: Final = ("EP2", "EP3", "FALL")
-"""Functions in which KPP takes 1e6 CFACTOR for the density of air."""
+"""Functions for which KPP uses 1e6 CFACTOR as the density of air."""
 
 
 def kpp_sun(seconds: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -136,12 +136,12 @@ def kpp_sun(seconds: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 _LISTED: Final = 5
 _KPP: Final = {"ARR2": ", a*exp(+b/TEMP),"}
-"""Meaning of KPP's function where it differs by its sign alone."""
+"""Differences by sign alone between a model's function and KPP's."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """A model's own functions: signature -> formula, and names of its air: name -> symbol."""
+    """Functions of one model: signature -> formula, and names of its air: name -> symbol."""
 
     title: str
     functions: Mapping[str, str]
@@ -182,10 +182,12 @@ _DIALECTS: Final = (WRF_CHEM, GEOS_CHEM)
 
 @dataclass(frozen=True)
 class MissingFormula:
-    """A function, or a value, that rates use and no formula gives.
+    """Function, or value, in rates without a formula.
 
-    arguments  how many it has, none for a value;  text  as first written;  places  how many reactions use it
-    species    variable species whose concentrations it takes there
+    arguments  number of arguments, none for a value
+    text       as first written
+    places     number of reactions that use it
+    species    variable species whose concentrations are arguments
     """
 
     name: str
@@ -198,7 +200,7 @@ class MissingFormula:
 
     @property
     def signature(self) -> str:
-        """The function with names of its arguments, those of its dialect where it is one's."""
+        """Return the function with names of its arguments, as in its dialect if known."""
         known = of_dialect(self.name, self.arguments)
         if known is not None:
             return known[1]
@@ -207,10 +209,10 @@ class MissingFormula:
 
 
 class MissingFormulasError(MechanismError):
-    """Rates use functions or values that no formula gives.
+    """Rates use functions or values without a formula.
 
     missing    each of them once
-    left_open  values that the rates name and that conditions or a species map may give as well
+    left_open  names of values in rates that conditions or a species map may provide as well
     """
 
     def __init__(self, text: str, missing: Sequence[MissingFormula], left_open: Sequence[str]) -> None:
@@ -229,9 +231,10 @@ def of_dialect(name: str, arguments: int) -> tuple[Dialect, str, str] | None:
 
 
 def message(missing: Sequence[MissingFormula], side: str, file: str) -> str:
-    """Return what to say of missing functions: each once with the number of its places, and what writes them down.
+    """Return the message about missing functions: each once with its number of locations, and the remedy.
 
-    side  name of the side file;  file  the mechanism's, as a user names it
+    side  name of the side file
+    file  name of the mechanism's file for the user
     """
     many = sorted(missing, key=lambda each: -each.places)
     listed = ", ".join(
@@ -240,22 +243,22 @@ def message(missing: Sequence[MissingFormula], side: str, file: str) -> str:
         for each in (many if len(many) > 1 else missing)[:_LISTED]
     )
     more = f", and {counted(len(many) - _LISTED, 'more function')}" if len(many) > _LISTED else ""
-    write = f"write it into {side} beside the mechanism"
+    write = f"write it into {side} next to the mechanism"
     if len(many) > 1 or any(of_dialect(each.name, each.arguments) for each in many):
         write += f"; `airshed mechanism check {file} --write-rates` does so, to be filled in"
-    return f"no formula gives {listed}{more}; {write}{_of_concentrations(many)}{_of_models(many)}"
+    return f"there is no formula for {listed}{more}; {write}{_of_concentrations(many)}{_of_models(many)}"
 
 
 def _of_concentrations(missing: Iterable[MissingFormula]) -> str:
-    """Return which of the functions take concentrations, and what their formulas may do with them."""
+    """Return a note on functions of concentrations, and on the restrictions of their formulas."""
     names = [each.name for each in missing if each.species]
     listed = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
     return f"\n{listed}: takes concentrations of species, which its formula may have as factors only" if names else ""
 
 
 def _of_models(missing: Iterable[MissingFormula]) -> str:
-    """Return which of the functions are other models' own, with the meaning of one that KPP has, too."""
-    told = []
+    """Return a note on functions of other models, with the meaning of functions that KPP has too."""
+    notes = []
     for dialect in _DIALECTS:
         theirs = [each for each in missing if (found := of_dialect(each.name, each.arguments)) and found[0] is dialect]
         if not theirs:
@@ -266,21 +269,21 @@ def _of_models(missing: Iterable[MissingFormula]) -> str:
         assert known is not None
         own = RATE_FUNCTIONS.get(first.name.upper())
         unlike = f"; KPP's {first.name}({own.arguments}){_KPP.get(first.name.upper(), '')} is another" if own else ""
-        told.append(f"\n{names}: {dialect.title}'s own; {known[1]} is {known[2]} there{unlike}")
-    return "".join(told)
+        notes.append(f"\n{names}: {dialect.title}'s own; {known[1]} is {known[2]} there{unlike}")
+    return "".join(notes)
 
 
 def side_file(name: str, missing: Sequence[MissingFormula], left_open: Iterable[str]) -> str:
-    """Return the text of a side file for what a mechanism lacks; what is not known is a line with ``#?``."""
+    """Return the text of a side file for the missing definitions of a mechanism; unknown ones are lines with ``#?``."""
     lines = [
-        f"# What the rates of {name} leave to other code. "
+        f"# Definitions that the rates of {name} require. "
         "Write formulas in the lines with #? (docs/how-to/mechanisms.md).\n"
     ]
     dialects = []
     for each in missing:
         known = of_dialect(each.name, each.arguments)
         remark = f"# {counted(each.places, 'reaction')}, first <{each.label}>: {each.text}"
-        remark += "; concentrations may stand in it as factors only" if each.species else ""
+        remark += "; concentrations may occur in it as factors only" if each.species else ""
         if known is None:
             lines.append(f'#? "{each.signature}" =   {remark}\n')
         else:

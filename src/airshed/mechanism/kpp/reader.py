@@ -1,4 +1,4 @@
-"""Reads a mechanism in KPP syntax, with the files that it includes and its side file, into a ReactionNetwork."""
+"""Reader of a mechanism in KPP syntax, with its included files and its side file, into a ReactionNetwork."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +19,10 @@ _DEEPEST = 20
 def read_kpp(path: Path, shown: str | None = None, code: CodePolicy = CodePolicy.REFUSED) -> ReactionNetwork:
     """Return the mechanism of a .def, .kpp, .eqn or .spc file and its includes, named after the file.
 
-    What its rates leave to other code is taken from `<mechanism>.rates.toml` beside it, where that is.
-    shown  what messages and provenance call the file, if not by its path
-    code   what is done about functions in Python
+    Missing definitions of its rates are read from `<mechanism>.rates.toml` next to it, if that exists.
+
+    shown  name of the file in messages and provenance, if not its path
+    code   policy for functions in Python
 
     Raises MechanismError with file, line and column.
     """
@@ -35,14 +36,14 @@ def read_mechanism(source: SourceFile, name: str, rates: RatesFile) -> ReactionN
     collection = Collection()
     _collect(source, collection, ())
     if not collection.declared(fixed=False):
-        absent = f"; {collection.absent[0]} of #MODEL is not beside it" if collection.absent else ""
+        absent = f"; {collection.absent[0]} of #MODEL is not in the same folder" if collection.absent else ""
         advice = f"declare them under #DEFVAR, or #INCLUDE a file that does{absent}"
         raise MechanismError(f"{source.name}: no species; {advice}")
     return assemble(name, collection, rates)
 
 
 def _collect(source: SourceFile, collection: Collection, above: tuple[SourceFile, ...]) -> None:
-    """Add the statements of a file and of what it includes; a file that was read before is not read again."""
+    """Add the statements of a file and of its includes; a file is read only once."""
     if any(source.path.resolve() == known.path.resolve() for known in collection.sources):
         return
     collection.sources.append(source)
@@ -80,9 +81,9 @@ def _placed(source: SourceFile) -> Iterator[Section]:
 
 
 def _included(source: SourceFile, section: Section, absent: list[str]) -> SourceFile | None:
-    """Return the file that an #INCLUDE or #MODEL names: beside the including file, or among the shipped mechanisms.
+    """Return the file of an #INCLUDE or #MODEL: next to the including file, or among the shipped mechanisms.
 
-    A #MODEL that is not there is None: it names one that comes with KPP, and what it says may stand in the file itself.
+    A missing #MODEL is None: it names one that comes with KPP, and its content may be in the file itself.
     """
     here = source.location(section.start)
     try:
@@ -108,11 +109,11 @@ def _included(source: SourceFile, section: Section, absent: list[str]) -> Source
         return None
     neighbours = [path.name for path in source.path.parent.iterdir()]
     hint = nearest(name[:80], neighbours)
-    raise error_at(here, f"the file {name[:80]!r} to include is not beside {source.path.name}{hint}")
+    raise error_at(here, f"the file {name[:80]!r} to include is not in the folder of {source.path.name}{hint}")
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a name that no file system takes
+    except (OSError, ValueError):  # an invalid file name
         return False

@@ -1,4 +1,4 @@
-"""Reads a reaction file: bytes to text, comments and code of other languages to blanks, text to sections."""
+"""Text of a reaction file: decoding, blanking of comments and foreign code, and division into sections."""
 
 import re
 from bisect import bisect_right
@@ -18,10 +18,10 @@ from airshed.mechanism.location import Location, nearest
 INCLUDE: Final = "INCLUDE"
 MODEL: Final = "MODEL"
 LARGEST: Final = 20_000_000
-"""Bytes that a reaction file may have; the largest published mechanisms have some two million."""
+"""Limit of the bytes of a reaction file; the largest published mechanisms have some two million."""
 
-# What the sections are not made of, the first alternative that fits counting from the left: a brace in inlined code
-# opens no comment, a command in a comment is none, and names in quotes stay.
+# Text outside of sections; the leftmost alternative that matches is used: a brace in inlined code opens no comment, a
+# command in a comment is none, and quoted names are unchanged.
 _ASIDE = re.compile(
     r"(?P<quoted>\"[^\"\n]*\")|(?P<comment>\{[^}]*\}|//[^\n]*|^[ \t]*#[ \t]*$)|(?P<open>\{[^}]*)"
     r"|(?P<inline>^[ \t]*#[ \t]*INLINE\b[ \t]*(?P<kind>\w*)[^\n]*\n(?P<code>(?:(?![ \t]*#[ \t]*ENDINLINE\b)[^\n]*\n)*)"
@@ -33,7 +33,7 @@ _SLIP = re.compile(r"^[ \t]*#[ \t]*(END\w*|\w*INLINE\w*)", re.IGNORECASE | re.MU
 _COMMENT = re.compile(r"\{[^}]*(?:\}|\Z)|//[^\n]*")
 _COMMAND = re.compile(r"\"[^\"\n]*\"|#[ \t]*(\w*)")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f]")
-_DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), in Fortran, C and Matlab near enough
+_DEFINED = re.compile(  # k_x = ..., j(1) = ..., function k_x(...), approximately in Fortran, C and Matlab
     r"(?:^|::|;)[ \t]*(?:(?:const|static|double|float|real|int)[ \t]+)*"
     r"([A-Za-z]\w*)[ \t]*(?:\([^()\n]*\)[ \t]*)?=(?!=)"
     r"|\bfunction[ \t]+(?:\w+[ \t]*=[ \t]*)?([A-Za-z]\w*)",
@@ -51,15 +51,15 @@ _LINES: Final = frozenset(
      "STOCHMAT", "STOICHMAT", "STOICMAT", "TRANSPORTALL", "UPPERCASEF90",
      "WRFCONFORM", "XGRID", "YGRID", "ZGRID"}
 )  # fmt: skip
-"""Commands of one line that tell KPP what code to write: they say nothing about the chemistry and are skipped."""
+"""One-line commands for KPP's code generation: without effect on the chemistry, and skipped."""
 
 _LISTS: Final = frozenset({"FAMILIES", "LUMP", "WRITE_ATM", "WRITE_MAT", "WRITE_OPT", "WRITE_SPC", "USE", "USES"})
-"""Sections about what KPP's programs do besides solving the mechanism, skipped too."""
+"""Sections for other functions of KPP, skipped as well."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A command and where the text behind it, up to the next command, starts and ends in the file."""
+    """Command, and the start and end in the file of the text behind it, up to the next command."""
 
     command: str
     start: int
@@ -70,7 +70,7 @@ class Section:
 class SourceFile:
     """A reaction file.
 
-    name   what messages call it
+    name   its name in messages
     raw    its text, lines ended by a line feed
     """
 
@@ -80,23 +80,23 @@ class SourceFile:
 
     @cached_property
     def text(self) -> str:
-        """The text with each comment and inlined code replaced by as many blanks; raises MisplacedError."""
+        """Text with each comment and inlined code replaced by as many blanks; raises MisplacedError."""
         return _ASIDE.sub(_blank, self.raw)
 
     @cached_property
     def blocks(self) -> tuple[tuple[str, int, str], ...]:
-        """The pieces of inlined code: what they are for, as F90_RCONST, their offset, and their text."""
+        """Pieces of inlined code: their purpose, as F90_RCONST, their offset, and their text."""
         found = (match for match in _ASIDE.finditer(self.raw) if match["inline"])
         return tuple(((match["kind"] or ""), match.start(), match["code"]) for match in found)
 
     @cached_property
     def _codes(self) -> tuple[str, ...]:
-        """The pieces of inlined code, without remarks."""
+        """Pieces of inlined code, without remarks."""
         return tuple(REMARK.sub("", code) for _, _, code in self.blocks)
 
     @cached_property
     def assignments_in_code(self) -> tuple[str, ...]:
-        """Names, their case folded, of values and functions, as often as inlined code gives them a value."""
+        """Names, their case folded, of values and functions, repeated for each assignment in inlined code."""
         found = ((match[1] or match[2]).casefold() for code in self._codes for match in _DEFINED.finditer(code))
         return tuple(found)
 
@@ -107,7 +107,7 @@ class SourceFile:
 
     @cached_property
     def values_in_code(self) -> frozenset[str]:
-        """Names, their case folded, that code of a model assigns outside of its functions (F90_RATES, F90_UTIL)."""
+        """Names, their case folded, that code of a model assigns outside its functions (F90_RATES, F90_UTIL)."""
         codes = (REMARK.sub("", code) for kind, _, code in self.blocks if not _FUNCTIONS.search(kind))
         return frozenset(match[1].casefold() for code in codes for match in _DEFINED.finditer(code) if match[1])
 
@@ -124,12 +124,12 @@ class SourceFile:
 
     @cached_property
     def imports(self) -> bool:
-        """Whether inlined code uses modules, which may give any name."""
+        """True if inlined code uses modules, which may define any name."""
         return any(map(_USE.search, self._codes))
 
     @cached_property
     def sums_in_code(self) -> dict[str, CodeSum]:
-        """What inlined code computes from concentrations, by its names with the case folded."""
+        """Values that inlined code computes from concentrations, by name with the case folded."""
         return {key: each for code in self._codes for key, each in sums_of(code).items()}
 
     @cached_property
@@ -149,18 +149,18 @@ class SourceFile:
         return " ".join(comment.group().strip("{}/").split()) if comment else ""
 
     def sections(self) -> tuple[Section, ...]:
-        """Return the sections in order; raise MisplacedError at an unknown command or text that belongs to none."""
+        """Return the sections in order; raise MisplacedError at an unknown command or text outside a section."""
         commands = [match for match in _COMMAND.finditer(self.text) if match[1] is not None]
         head = self.text[: commands[0].start() if commands else None]
         if head.strip():
             raise MisplacedError(len(head) - len(head.lstrip()), "expected a command such as #DEFVAR or #EQUATIONS")
         ends = [command.start() for command in commands[1:]] + [len(self.text)]
-        # One end too many, the text's own, where there is no command.
+        # Without a command, the last end is that of the text.
         sections = [self._section(command, end) for command, end in zip(commands, ends, strict=False)]
         return tuple(section for section in sections if section.command not in _LINES | _LISTS)
 
     def argument(self, section: Section) -> str:
-        """Return the rest of a command's line; raise MisplacedError where text follows on the next ones."""
+        """Return the rest of a command's line; raise MisplacedError if text follows on later lines."""
         line, _, rest = self.text[section.start : section.end].partition("\n")
         if rest.strip():
             after = section.end - len(rest.lstrip())
@@ -183,9 +183,9 @@ class SourceFile:
 
 
 def read_source(path: Path, name: str) -> SourceFile:
-    """Return a reaction file; raise MechanismError if it is missing, no text, or much too large.
+    """Return a reaction file; raise MechanismError if it is missing, not text, or much too large.
 
-    UTF-8 with or without a byte order mark, else Latin-1, in which old files have their comments; any line ends.
+    The encoding is UTF-8 with or without a byte order mark, else Latin-1, as in comments of old files; any line ends.
     """
     where = printable(name)
     try:
@@ -207,7 +207,7 @@ def read_source(path: Path, name: str) -> SourceFile:
 
 
 def _check_inlined(match: re.Match[str]) -> None:
-    """Raise MisplacedError for inlined code without an end: none at all, or another section begins before it."""
+    """Raise MisplacedError for inlined code without an end, or with a section before its end."""
     text = match.string
     start = match.start("code") if match["inline"] else match.end()
     end = match.end("code") if match["inline"] else len(text)

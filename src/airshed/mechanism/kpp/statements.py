@@ -1,6 +1,6 @@
-"""What a reaction file states, before names are resolved: each statement with its place in the file.
+"""Statements of a reaction file before name resolution, each with its location in the file.
 
-An `offset` counts characters from the start of a file; its line is known to `airshed.mechanism.kpp.source.SourceFile`.
+An `offset` counts characters from the start of a file; `airshed.mechanism.kpp.source.SourceFile` converts it to a line.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from airshed.formula.tree import Arithmetic, Number
 
 
 class MisplacedError(Exception):
-    """Something wrong at an offset; the reader turns it into a MechanismError with file, line and column."""
+    """Fault at an offset; the reader converts it into a MechanismError with file, line and column."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(message)
@@ -20,12 +20,12 @@ class MisplacedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WholeNumber(Number):
-    """A number written without a point or an exponent, as the index of an element is."""
+    """Number written without a point or an exponent, such as the index of an element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name in a formula, as written."""
+    """Name in a formula, as written."""
 
     offset: int
     name: str
@@ -57,11 +57,11 @@ class BinaryOperation:
 
 
 Formula = Number | Name | FunctionCall | Negation | BinaryOperation
-"""A rate as written: what its names mean is found when all files are read."""
+"""Rate as written: names are resolved after all files are read."""
 
 
 def operands(formula: Formula) -> tuple[Formula, ...]:
-    """Return what a formula is made of."""
+    """Return the operands of a formula."""
     match formula:
         case Negation(operand):
             return (operand,)
@@ -93,7 +93,7 @@ def depth(formula: Formula) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A coefficient and the name that it stands before: ``2 O`` in a composition, ``0.5 NO2`` in an equation."""
+    """Coefficient and name: ``2 O`` in a composition, ``0.5 NO2`` in an equation."""
 
     offset: int
     name: str

@@ -1,8 +1,8 @@
-"""Sums of variable species in inlined code, as RO2 of the Master Chemical Mechanism, carried as species.
+"""Sums of variable species in inlined code, as RO2 of the Master Chemical Mechanism, represented as species.
 
 A rate may not depend on a variable species, but ``A = B : k*RO2`` with RO2 = X + Y + ... is ``A + RO2 = B + RO2 : k``
-with a species RO2 that each reaction changes by what it changes the sum by. Every Rosenbrock method keeps linear
-invariants, such as RO2 - X - Y - ..., so that RO2 stays the sum to round-off.
+with a species RO2. Each reaction changes RO2 as it changes the sum. Every Rosenbrock method preserves linear
+invariants, such as RO2 - X - Y - ..., so that RO2 equals the sum to round-off.
 """
 
 import re
@@ -18,30 +18,30 @@ from airshed.mechanism.network import Reaction
 
 _CONTINUED: Final = re.compile(r"&[ \t]*(?:![^\n]*)?\n(?:[ \t]*(?:![^\n]*)?\n)*[ \t]*&?")
 REMARK: Final = re.compile(r"![^\n]*|//[^\n]*|\{[^{}=;\n]*\}")
-"""Remarks of Fortran and C, and of KPP, which MECCA has in Fortran, too."""
+"""Remarks of Fortran and C, and of KPP, which MECCA uses in Fortran, too."""
 GUARDED: Final = re.compile(r"if\s*\(\s*indf?_(\w+)\s*>\s*0\s*\)\s*(?!then\b)(.*)", re.IGNORECASE)
-"""What happens where the mechanism has a species, as ``IF (ind_X > 0) RO2 = RO2 + C(ind_X)`` of MECCA."""
+"""Guarded statement for an optional species, as ``IF (ind_X > 0) RO2 = RO2 + C(ind_X)`` of MECCA."""
 _ASSIGNMENT: Final = re.compile(r"(?:.*::)?\s*([A-Za-z]\w*)\s*=\s*(.*)")
 _TERM: Final = re.compile(
     r"(?:([\d.]+(?:[eEdD][+-]?\d+)?)(?:_\w+)?\s*\*\s*)?(?:C|VAR)\s*\(\s*indf?_(\w+)\s*\)", re.IGNORECASE
 )
 _INDEX: Final = re.compile(r"\bindf?_", re.IGNORECASE)
 _BLOCK: Final = re.compile(r"(?:else\b|end|\}|if\b|do\b|for\b|while\b|where\b|select\b)", re.IGNORECASE)
-"""How a statement begins whose assignments do not always happen, or that ends such a block."""
+"""Beginning of a statement whose assignments are conditional, or that ends such a block."""
 _ZERO: Final = re.compile(r"0*(?:\.0*)?(?:[eEdD][+-]?\d+)?(?:_\w+)?")
 _MOST: Final = 6
-"""Powers of a sum that a rate may have."""
+"""Limit of the power of a sum in a rate."""
 
 Terms = dict[tuple[str, ...], Expression]
-"""Names of sums, each as often as its power says -> what they are multiplied with."""
+"""Names of sums, repeated by their power -> their factor."""
 
 
 @dataclass(frozen=True)
 class CodeSum:
-    """A name that inlined code computes from concentrations.
+    """Name that inlined code computes from concentrations.
 
-    weights   species, their case folded -> factor; None where it is no sum of them
-    optional  those that count where they are declared
+    weights   species, their case folded -> factor; None if it is not a sum of them
+    optional  species that count only if they are declared
     """
 
     name: str
@@ -49,13 +49,13 @@ class CodeSum:
     optional: frozenset[str] = frozenset()
 
     def among(self, species: Container[str]) -> dict[str, float]:
-        """Return the weights of a mechanism with some species, their case folded; empty for what is no sum."""
+        """Return the weights for a mechanism's species, their case folded; empty if it is not a sum."""
         weights = self.weights or {}
         return {name: weight for name, weight in weights.items() if name in species or name not in self.optional}
 
 
 class SumPowerError(Exception):
-    """A rate depends on a sum in another way than by its powers."""
+    """A rate depends on a sum other than by its powers."""
 
 
 def statements_of(code: str) -> tuple[list[str], bool]:
@@ -65,7 +65,7 @@ def statements_of(code: str) -> tuple[list[str], bool]:
 
 
 def sums_of(code: str) -> dict[str, CodeSum]:
-    """Return what a piece of inlined code computes from concentrations, by its names with the case folded."""
+    """Return the values that a piece of inlined code computes from concentrations, by name with the case folded."""
     found: dict[str, CodeSum] = {}
     zeros: set[str] = set()
     statements, is_plain = statements_of(code)
@@ -93,7 +93,7 @@ def sums_of(code: str) -> dict[str, CodeSum]:
 
 
 def _with_optional(total: CodeSum, before: CodeSum | None, species: str) -> CodeSum:
-    """Return a sum to which a guarded statement has added its own species; without weights for anything else."""
+    """Return a sum extended by the species of a guarded statement; without weights for anything else."""
     old = before.weights if before is not None else None
     if total.weights is None or old is None or {**old, species: total.weights.get(species)} != total.weights:
         return CodeSum(total.name, None)
@@ -102,7 +102,7 @@ def _with_optional(total: CodeSum, before: CodeSum | None, species: str) -> Code
 
 
 def _assigned_otherwise(statement: str, names: Iterable[str]) -> list[str]:
-    """Return those of some names that a statement changes in another way, as by ``RO2 += x`` or ``IF (..) RO2 = x``."""
+    """Return the names that a statement changes in another way, as by ``RO2 += x`` or ``IF (..) RO2 = x``."""
     text = statement.casefold()
     return [name for name in names if re.search(rf"\b{re.escape(name)}\s*[-+*/]?=(?!=)", text)]
 
@@ -174,7 +174,7 @@ def _named(node: Expression, sums: frozenset[str]) -> bool:
 def expand_sums(reaction: Reaction, sums: Iterable[str], taken: Container[str] = ()) -> Iterator[Reaction]:
     """Yield a reaction once for each power of sums in its rate, with these on both sides; raise SumPowerError.
 
-    taken  labels, their case folded, that other reactions have
+    taken  labels, their case folded, of other reactions
     """
     names = frozenset(sums)
     if not _named(reaction.rate, names):
@@ -192,7 +192,7 @@ def expand_sums(reaction: Reaction, sums: Iterable[str], taken: Container[str] =
 
 
 def _is_zero(rate: Expression) -> bool:
-    """Whether a rate is a product with a factor 0."""
+    """Return whether a rate is a product with a factor 0."""
     match rate:
         case Negate(operand):
             return _is_zero(operand)
@@ -204,7 +204,7 @@ def _is_zero(rate: Expression) -> bool:
 
 
 def collapse_sums(reaction: Reaction, sums: Iterable[str]) -> Reaction:
-    """Return a reaction with sums as factors of its rate, not among its species: what :func:`expand_sums` came from."""
+    """Return a reaction with sums as factors of its rate instead of species: the inverse of :func:`expand_sums`."""
     names = frozenset(sums)
     rate = reaction.rate
     for name, number in reaction.reactants:
@@ -217,7 +217,7 @@ def collapse_sums(reaction: Reaction, sums: Iterable[str]) -> Reaction:
 
 
 def code_of(sums: Mapping[str, Mapping[str, float]], air: Sequence[str]) -> str:
-    """Return the inlined code of sums, in Fortran, and of names that mean the air, not the species of that name."""
+    """Return Fortran code for sums, and for names that denote the air instead of the species of that name."""
     if not sums and not air:
         return ""
     declared = "".join(f"  REAL(kind=dp) :: {name}\n" for name in (*sums, *air))
@@ -230,7 +230,7 @@ def code_of(sums: Mapping[str, Mapping[str, float]], air: Sequence[str]) -> str:
 
 
 def with_sum_changes(reactions: Sequence[Reaction], sums: Mapping[str, Mapping[str, float]]) -> tuple[Reaction, ...]:
-    """Return the reactions in which each sum changes by what its species change by."""
+    """Return the reactions with the change of each sum that results from the changes of its species."""
     return tuple(_followed(reaction, sums) for reaction in reactions)
 
 

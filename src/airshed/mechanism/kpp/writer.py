@@ -1,4 +1,4 @@
-"""Writes a network as a reaction file in KPP syntax, which reads back as the same network."""
+"""Writer of a network as a reaction file in KPP syntax, which reads back as the same network."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _WIDTH: Final = 48
 
 
 def write_kpp(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:
-    """Write a network as a reaction file, and a side file where it takes one; return what was written.
+    """Write a network as a reaction file, and a side file if required; return the written files.
 
     Raises MechanismError as :func:`kpp_text` does, OutputError for a file that cannot be written.
     """
@@ -35,8 +35,8 @@ def write_kpp(network: ReactionNetwork, path: Path) -> tuple[Path, ...]:
 def kpp_text(network: ReactionNetwork) -> str:
     """Return a network as the text of a reaction file.
 
-    Molar masses that no composition tells stand in the remark, as in ``{lumped alkenes [0.0721 kg/mol]}``.
-    Raises MechanismError for names of species that mean something else in KPP.
+    Molar masses without a composition are in the remark, as in ``{lumped alkenes [0.0721 kg/mol]}``. Raises
+    MechanismError for names of species with another meaning in KPP.
     """
     names = [species.name for species in network.species + network.fixed]
     taken = (LIGHT, *GROUPS, "cfactor")
@@ -74,7 +74,7 @@ def _declared(species: Species) -> str:
 
 
 def _remark(text: str) -> str:
-    """Return a text that can stand in a comment."""
+    """Return a text that is valid in a comment."""
     return " ".join(text.replace("{", "(").replace("}", ")").replace("//", "/").split()).strip("/ ")
 
 
@@ -105,7 +105,7 @@ def _side(amounts: Iterable[tuple[str, float]]) -> str:
 
 
 def _labels(reactions: Sequence[Reaction]) -> list[str]:
-    """Return the labels, without what would end one, each once."""
+    """Return unique labels, without characters that would end one."""
     taken: set[str] = set()
     labels = []
     for number, reaction in enumerate(reactions, start=1):

@@ -1,4 +1,4 @@
-"""The OpenAtmos mechanism format v1 (JSON, YAML), read and written; Camp JSON, which it came from, read."""
+"""Reader and writer of the OpenAtmos mechanism format v1 (JSON, YAML), and reader of its predecessor Camp JSON."""
 
 from airshed.mechanism.openatmos.package import (
     CONDITIONS,

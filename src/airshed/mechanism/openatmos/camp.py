@@ -1,7 +1,7 @@
-"""Reads Camp JSON, OpenAtmos' older format: a config.json that lists files, each with a list ``camp-data`` of objects.
+"""Reader of Camp JSON, OpenAtmos' predecessor: a config.json lists files, each with a list ``camp-data`` of objects.
 
-As MICM reads it: every species is of the gas phase, numbers are in molecules, cm3 and s. ``"time unit": "MIN"``, which
-the first versions had, is taken for rates per minute.
+As in MICM, every species is of the gas phase, and numbers are in molecules, cm3 and s. ``"time unit": "MIN"``, which
+the first versions had, denotes rates per minute.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _TIME_UNITS: Final = {"s": 1.0, "S": 1.0, "min": 1.0 / 60.0, "MIN": 1.0 / 60.0}
 
 
 def read_camp(root: Fields, path: Path) -> tuple[dict[str, Gas], Collection, list[str]]:
-    """Return the species, the reactions and the files; raise MechanismError with the place of a fault."""
+    """Return the species, the reactions and the files; raise MechanismError with the location of a fault."""
     nodes: list[Node] = []
     sources: list[str] = []
     for file in root.need(FILES).items():
@@ -41,7 +41,7 @@ def read_camp(root: Fields, path: Path) -> tuple[dict[str, Gas], Collection, lis
 
 
 def _objects(file: Node, path: Path) -> tuple[Sequence[Node], str]:
-    """Return the objects of a file, those of its mechanisms in their place."""
+    """Return the objects of a file, with those of its mechanisms in place of them."""
     root, shown = read_relative(file, path)
     fields = root.fields()
     data = fields.need(DATA).items()

@@ -16,15 +16,15 @@ from airshed.core.text import printable, shortened
 from airshed.mechanism.location import Location, error_at, nearest
 
 COMMENT: Final = "__"
-"""Keys that start so are comments of the format: anything may stand there."""
+"""Prefix of comment keys of the format, with any content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value with its place.
+    """Value with its location.
 
     value    a dict of nodes, a list of nodes, a text, a float, a bool or None
-    pointer  its place in the document as a JSON pointer: ``/reactions/3/A``
+    pointer  its position in the document as a JSON pointer: ``/reactions/3/A``
     """
 
     value: Any
@@ -36,11 +36,11 @@ class Node:
         return error_at(self.location, f"{shortened(self.pointer, 120)}: {message}" if self.pointer else message)
 
     def expected(self, what: str) -> MechanismError:
-        """Return the error of a value of the wrong kind."""
+        """Return the error for a value of the wrong kind."""
         return self.error(f"expected {what}, not {self.shown()}")
 
     def shown(self) -> str:
-        """Return what the value is, for a message."""
+        """Return a description of the value for a message."""
         match self.value:
             case dict():
                 return "an object {...}"
@@ -70,7 +70,7 @@ class Node:
         return self.value
 
     def number(self) -> float:
-        """Return a finite number; one in quotes is taken, too."""
+        """Return a finite number, which may be quoted."""
         value = self.value
         if isinstance(value, str):
             try:
@@ -84,19 +84,19 @@ class Node:
         return value
 
     def flag(self) -> bool:
-        """Return true or false; one in quotes is taken, too."""
+        """Return true or false, which may be quoted."""
         value = {"true": True, "false": False}.get(self.value) if isinstance(self.value, str) else self.value
         if not isinstance(value, bool):
             raise self.expected("true or false")
         return value
 
     def fields(self) -> "Fields":
-        """Return the members of an object, to be asked for one by one."""
+        """Return the members of an object, to be read individually."""
         return Fields(self)
 
 
 class Fields:
-    """The members of an object; :meth:`finish` refuses those that nobody asked for."""
+    """Members of an object; :meth:`finish` refuses members that were not read."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -135,12 +135,12 @@ class Fields:
         return default if found is None or found.value == "" else found.text()
 
     def comment(self, key: str) -> str:
-        """Return a comment that is a text, or nothing: others may have put something else there."""
+        """Return a comment that is a text, or "": other programs may use another type."""
         found = self._members.get(COMMENT + key)
         return found.value if found is not None and isinstance(found.value, str) else ""
 
     def ignore(self, *keys: str) -> None:
-        """Allow members that say nothing about chemistry."""
+        """Mark members without chemical meaning as read."""
         self._known.update(dict.fromkeys(keys))
 
     def finish(self) -> None:
@@ -158,7 +158,7 @@ class Fields:
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
 DEEPEST: Final = 60
-"""Levels that a document may have."""
+"""Limit of the levels of a document."""
 
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r\n]+)|(?P<mark>[{}\[\],:])|(?P<text>"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")
@@ -166,7 +166,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where the wheel has it
+_YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, if the wheel has it
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _WORDS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
 
@@ -185,19 +185,19 @@ def read_document(path: Path, shown: str) -> Node:
 
 
 def read_relative(file: Node, path: Path) -> tuple[Node, str]:
-    """Return the root of the file that a text in the document at `path` names beside it, and its name for messages.
+    """Return the root of the file that a text in the document at `path` names in the same folder, and its name.
 
-    Raises MechanismError with the place of the text, and the nearest name there is, where there is no such file.
+    Raises MechanismError with the location of the text, and the nearest existing name, if there is no such file.
     """
     name = file.text()
     listed, shown = path.parent / name, str(Path(file.location.file).parent / name)
     try:
         found = listed.is_file()
-    except (OSError, ValueError):  # a name that no file system takes
+    except (OSError, ValueError):  # an invalid file name
         found = False
     if not found:
         hint = nearest(name[:80], [each.name for each in path.parent.iterdir()])
-        raise file.error(f"there is no file {name[:80]!r} beside {path.name}{hint}")
+        raise file.error(f"there is no file {name[:80]!r} next to {path.name}{hint}")
     return read_document(listed, shown), shown
 
 
@@ -206,7 +206,7 @@ _Event = tuple[str, Any, int, int]
 
 
 def _build(events: Iterator[_Event], shown: str) -> Node:
-    """Return the root of a stream of events; a stack rather than recursion, so that no input can exhaust Python's."""
+    """Return the root of a stream of events, by a stack, as recursion on deep input could exhaust Python's stack."""
     root = Node(None, Location(shown, 1), "")
     stack: list[tuple[Node, str | None]] = []
     for kind, value, line, column in events:
@@ -219,7 +219,7 @@ def _build(events: Iterator[_Event], shown: str) -> Node:
         if kind == "key":
             parent = stack[-1][0]
             if value in parent.value:
-                raise error_at(location, f"{shortened(parent.pointer, 120)}: {value[:80]!r} stands twice")
+                raise error_at(location, f"{shortened(parent.pointer, 120)}: {value[:80]!r} occurs twice")
             stack[-1] = (parent, value)
             continue
         content: Any = {"{": {}, "[": []}.get(kind, value)
@@ -249,7 +249,7 @@ def _json_events(text: str, shown: str) -> Iterator[_Event]:
     """Yield the events of a JSON text, strictly by its grammar."""
     tokens = _json_tokens(text, shown)
     inside: list[str] = []  # "{" and "[" that are open
-    wanted = "value"  # what must come: value, value or ], key or }, key, :, ',' (or the end)
+    wanted = "value"  # the next token: value, value or ], key or }, key, :, ',' (or the end)
     for kind, token, line, column in tokens:
         closes = token in "}]" and bool(inside) and token == {"{": "}", "[": "]"}[inside[-1]]
         if closes and wanted in (",", "value or ]", "key or }"):
@@ -348,7 +348,7 @@ def _refuse_references(event: Any, location: Location) -> None:
 
 
 def _plain(event: Any) -> Any:
-    """Return the value of a scalar: a text where it is quoted, else what JSON would take it for."""
+    """Return the value of a scalar: a text if quoted, otherwise as in JSON."""
     if event.style is not None:
         return event.value
     if event.value in _WORDS:

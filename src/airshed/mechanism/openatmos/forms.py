@@ -1,4 +1,4 @@
-"""Finds which of the format's rate forms an expression is, however it is written."""
+"""Recognition of the format's rate forms in an expression, however it is written."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ from airshed.mechanism.rate_forms import TEMP
 
 @dataclass(frozen=True)
 class Form:
-    """A rate as a form with numbers in molecules, cm3, s.
+    """Rate as a form with numbers in molecules, cm3, s.
 
     numbers     key of the file -> value
     orders      key of a rate constant -> its order beyond that of the reaction
-    expression  what the form makes of the numbers; it may differ from the rate in how it is written
+    expression  of the form with these numbers; it may differ from the rate in notation
     """
 
     kind: str
@@ -28,12 +28,12 @@ class Form:
 
 
 def recognise(rate: Expression) -> Form | None:
-    """Return the rate as one of the forms that follow from the air alone, or None."""
+    """Return the rate as one of the forms that depend on the air alone, or None."""
     return product_form(rate) or _falloff_form(rate)
 
 
 def alike(first: Expression, second: Expression) -> bool:
-    """Say whether two expressions are the same but for the last digits of their numbers."""
+    """Return whether two expressions are the same except for the last digits of their numbers."""
     if isinstance(first, Number) and isinstance(second, Number):
         return isclose(first.value, second.value, rel_tol=1e-15)
     if type(first) is not type(second) or len(first.children) != len(second.children):
@@ -101,7 +101,7 @@ def _factors(rate: Expression, sign: int) -> Iterator[tuple[Expression, int]]:
 
 
 def _take(product: _Product, factor: Expression, sign: int) -> bool:
-    """Put a factor into its place in the product; return whether it has one."""
+    """Assign a factor to the product; return whether it has a place for it."""
     match factor:
         case Number(value):
             if sign < 0 and value == 0.0:
@@ -149,7 +149,7 @@ def _take_exponent(product: _Product, power: int, number: float) -> bool:
 
 
 def _inverse_powers(exponent: Expression, scale: float) -> Iterator[tuple[int, float]]:
-    """Yield the summands number / T^power of an exponent; power -1 for one that is something else."""
+    """Yield the summands number / T^power of an exponent; power -1 for anything else."""
     match exponent:
         case Number(value):
             yield 0, scale * value
@@ -227,7 +227,7 @@ def _falloff(kind: str, orders: dict[str, int], found: dict[str, Expression], ra
 
 
 def _matches(pattern: Expression, rate: Expression, found: dict[str, Expression]) -> bool:
-    """Say whether a rate is the pattern with something in the place of each name that starts with ``?``."""
+    """Return whether a rate matches the pattern, with any expression for names that start with ``?``."""
     if isinstance(pattern, Parameter) and pattern.name.startswith("?"):
         return found.setdefault(pattern.name, rate) == rate
     if type(pattern) is not type(rate) or _head(pattern) != _head(rate):
@@ -243,7 +243,7 @@ def _matches(pattern: Expression, rate: Expression, found: dict[str, Expression]
 
 @dataclass(frozen=True)
 class Uptake:
-    """A rate of type SURFACE: the name of the particles, and its numbers."""
+    """Rate of type SURFACE: the name of the particles, and its numbers."""
 
     name: str
     probability: float
@@ -252,7 +252,7 @@ class Uptake:
 
 @dataclass(frozen=True)
 class Branch:
-    """One branch of RO2 + NO."""
+    """Branch of RO2 + NO."""
 
     alkoxy: bool
     X: float
@@ -262,7 +262,7 @@ class Branch:
 
 
 def uptake(rate: Expression) -> Uptake | None:
-    """Return the rate as one of uptake on particles, or None; the molar mass is known to the species."""
+    """Return the rate as one of uptake on particles, or None; the molar mass is that of the species."""
     match rate:
         case Binary(
             "/",

@@ -26,12 +26,12 @@ _ORDERS: Final = {"molecules/cm3/s": 0, "1/s": 1, "cm3/molecules/s": 2, "cm6/mol
 
 @dataclass(frozen=True)
 class Conditions:
-    """What such a file says, in the units of a network.
+    """Content of such a file, in the units of a network.
 
     initial      species -> [molecules cm-3]
     parameters   parameter -> value [molecules, cm3, s]
-    environment  TEMP [K], PRESS [Pa], M [molecules cm-3], as far as it gives them
-    unknown      names in the file that the mechanism has nothing for
+    environment  TEMP [K], PRESS [Pa], M [molecules cm-3], if given
+    unknown      names in the file that are absent in the mechanism
     """
 
     initial: dict[str, float] = field(default_factory=dict)
@@ -41,10 +41,10 @@ class Conditions:
 
 
 def read_conditions(path: Path, network: ReactionNetwork) -> Conditions:
-    """Return the conditions for a network that was read from the mechanism beside the file.
+    """Return the conditions for a network that was read from the mechanism in the same folder.
 
-    The file gives CONC [mol m-3], EMIS [mol m-3 s-1], PHOTO and LOSS [1/s], USER [mol, m3, s], SURF radius [m] and
-    number [1/m3] in two columns, ENV temperature [K], pressure [Pa], air_density [mol m-3].
+    The file gives CONC [mol m-3], EMIS [mol m-3 s-1], PHOTO and LOSS [1/s], and USER [mol, m3, s]. SURF has radius [m]
+    and number [1/m3] in two columns; ENV has temperature [K], pressure [Pa], air_density [mol m-3].
 
     Raises DataError with the line.
     """
@@ -116,16 +116,16 @@ _FILES: Final = {
 }
 
 NO_MUSICA: Final = "the package musica, which is not installed: pip install musica"
-"""What is needed, in the words of errors and skipped tests."""
+"""Name of the requirement in errors and skipped tests."""
 
 CONDITIONS: Final = "initial_conditions.csv"
-"""The file beside a mechanism that has conditions for it, see :mod:`airshed.mechanism.openatmos.package`."""
+"""File with conditions in the folder of a mechanism, see :mod:`airshed.mechanism.openatmos.package`."""
 
 
 def musica_package() -> dict[str, Path] | None:
-    """Return name -> file of the mechanisms in the installed package musica, or None where it is not installed.
+    """Return name -> file of the mechanisms in the installed package musica, or None if it is not installed.
 
-    Among them chapman (5 species), carbon_bond (67, Camp JSON), ts1 (209), t1s2 (213) and ts4 (125).
+    Among them are chapman (5 species), carbon_bond (67, Camp JSON), ts1 (209), t1s2 (213) and ts4 (125).
     """
     found = find_spec("musica")
     if found is None or found.origin is None:
@@ -142,7 +142,7 @@ def has_musica() -> bool:
 def musica_file(name: str) -> Path:
     """Return the file of a mechanism in the package musica.
 
-    Raises MechanismError where the package is not installed, or has no mechanism of this name.
+    Raises MechanismError if the package is not installed, or has no mechanism of this name.
     """
     files, shown = musica_package(), name[:80]
     if files is None:

@@ -1,8 +1,8 @@
-"""The rate constant of each reaction type, from the numbers of a file.
+"""Rate constant of each reaction type, from the numbers of a file.
 
-OpenAtmos v1 gives them in mol, m3 and s; Camp JSON in molecules, cm3 and s, or min. What a type leaves open is a
-parameter with the name that MICM has for it: ``PHOTO.x``, ``EMIS.x``, ``LOSS.x``, ``USER.x``, ``SURF.x.effective radius
-[m]``. Names are MICM's, values are in molecules, cm3 and s as everything in a network.
+OpenAtmos v1 gives them in mol, m3 and s; Camp JSON in molecules, cm3 and s, or min. Open parameters of a type have the
+names of MICM: ``PHOTO.x``, ``EMIS.x``, ``LOSS.x``, ``USER.x``, ``SURF.x.effective radius [m]``. Values are in
+molecules, cm3 and s as everywhere in a network.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ PREFIXES: Final = {
     "USER_DEFINED": "USER.",
     "LAMBDA_RATE_CONSTANT": "Lambda.",
 }
-"""Reaction type -> what MICM puts before the name of its parameter."""
+"""Reaction type -> MICM's prefix of the name of its parameter."""
 
 SURFACE: Final = "SURFACE"
 BRANCHED: Final = "BRANCHED"
@@ -42,7 +42,7 @@ FORMS: Final = (
     "TUNNELING",
     "TAYLOR_SERIES",
 )
-"""Types whose rate follows from the air alone."""
+"""Types whose rate depends on the air alone."""
 
 RADIUS: Final = "effective radius [m]"
 NUMBER: Final = "particle number concentration [# m-3]"
@@ -52,10 +52,10 @@ _MOST_COEFFICIENTS: Final = 16  # of a Taylor series, as in MICM
 
 @dataclass(frozen=True)
 class Units:
-    """How the numbers of a file are meant.
+    """Units of the numbers of a file.
 
     camp    in molecules, cm3 and s rather than mol, m3 and s
-    factor  from the file's unit of time: 1/60 where it is the minute
+    factor  from the file's unit of time: 1/60 for the minute
     """
 
     camp: bool
@@ -88,7 +88,7 @@ def _falloff(kind: str, fields: Fields, order: int, units: Units, broadening: tu
     if kind == "TERNARY_CHEMICAL_ACTIVATION" and not units.camp:
         return rate_forms.ternary_chemical_activation(limit("k0", order), limit("kinf", order - 1), *broadening)
     if kind == "TERNARY_CHEMICAL_ACTIVATION":
-        # MICM converts Camp's as if they were those of TROE, so that its rate is f times what the numbers say.
+        # MICM converts Camp's like those of TROE, so that its rate is f times that of the numbers.
         low, high = (
             _limit(fields, prefix, MOLECULES_PER_MOLE * units.rate(fields.number(f"{prefix}_A", 1.0), order))
             for prefix in ("k0", "kinf")
@@ -114,7 +114,7 @@ def branched_rates(fields: Fields, order: int, units: Units) -> tuple[Expression
 
 
 def open_rate(kind: str, name: str, fields: Fields, order: int) -> tuple[Expression, OpenParameter]:
-    """Return the rate of a type out of :data:`PREFIXES`, and the parameter that it leaves open."""
+    """Return the rate of a type out of :data:`PREFIXES`, and its open parameter."""
     if kind == "LAMBDA_RATE_CONSTANT":
         fields.ignore("lambda function")  # code in another language, which MICM does not run either
     parameter = _opened(PREFIXES[kind] + name, rate_unit(order), TEXTS[kind], fields)
@@ -122,13 +122,13 @@ def open_rate(kind: str, name: str, fields: Fields, order: int) -> tuple[Express
 
 
 def _opened(name: str, unit: str, text: str, fields: Fields) -> OpenParameter:
-    """Return what a reaction leaves open; raises MechanismError with its place for a name that is no label."""
-    check_label("what is open as", name, fields.node.location)
+    """Return the open parameter of a reaction; raise MechanismError with its location for an invalid label."""
+    check_label("the open parameter", name, fields.node.location)
     return OpenParameter(name, unit, text)
 
 
 def surface_rate(name: str, fields: Fields, gas: Gas) -> tuple[Expression, tuple[OpenParameter, OpenParameter]]:
-    """Return the rate of uptake on particles, and their radius and number, which it leaves open."""
+    """Return the rate of uptake on particles, and its open parameters, their radius and number."""
     probability = fields.number("reaction probability", 1.0)
     if not 0.0 <= probability <= 1.0:
         raise fields.need("reaction probability").error(f"a probability is 0 to 1, not {probability:g}")
@@ -177,7 +177,7 @@ def _coefficients(fields: Fields) -> list[float]:
 
 
 def _limit(fields: Fields, prefix: str, A: float, reference: str = "") -> Expression:
-    """Return a limit k(T) = A exp(C/T) (T/D)^B; only some types give a reference temperature D."""
+    """Return a limit k(T) = A exp(C/T) (T/D)^B; only some types have a reference temperature D."""
     D = _positive(fields, reference, 298.0).value if reference else 300.0
     return rate_forms.arrhenius(A, fields.number(f"{prefix}_B", 0.0), fields.number(f"{prefix}_C", 0.0), D)
 
@@ -192,9 +192,9 @@ def _positive(fields: Fields, key: str, default: float) -> Number:
 def expression_text(expression: Expression, where: str) -> str:
     """Return the text of a rate for a comment of a file: ``"__rate": "5.7e-34*(TEMP/300)^-2.8*M"`` [molecules, cm3, s].
 
-    :func:`read_expression` turns it into the same folded expression.
+    :func:`read_expression` converts it into the same folded expression.
 
-    Raises MechanismError, which names the reaction, for a parameter whose name no formula can spell.
+    Raises MechanismError, which names the reaction, for a parameter whose name is invalid in a formula.
     """
     folded = fold(expression)
     text = str(folded)
@@ -203,12 +203,12 @@ def expression_text(expression: Expression, where: str) -> str:
     except MechanismError:
         same = False
     if not same:
-        raise MechanismError(f"{where}: the rate {text[:80]!r} cannot be written as text: rename what it leaves open")
+        raise MechanismError(f"{where}: the rate {text[:80]!r} cannot be written as text: rename its open parameter")
     return text
 
 
 def read_expression(node: Node) -> Expression:
-    """Return the expression of a text; raise MechanismError with the place."""
+    """Return the expression of a text; raise MechanismError with the location."""
     try:
         return read_rate(node.text())
     except MechanismError as error:
@@ -222,7 +222,7 @@ RATE: Final = "__rate"
 LABEL: Final = "__label"
 
 KINDS: Final = (*FORMS, BRANCHED, SURFACE, *PREFIXES)
-"""The types of gas-phase reactions."""
+"""Types of gas-phase reactions."""
 
 _NO_GAS: Final = (
     "AQUEOUS_EQUILIBRIUM", "CONDENSED_PHASE_ARRHENIUS", "CONDENSED_PHASE_PHOTOLYSIS", "DISSOLVED_EQUILIBRIUM",
@@ -235,20 +235,20 @@ Amounts = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Equation:
-    """What the two sides of a reaction are."""
+    """Both sides of a reaction."""
 
     reactants: Amounts
     products: Amounts
 
     @property
     def order(self) -> int:
-        """How many molecules meet, a third body among them."""
+        """Number of reactant molecules, including a third body."""
         return int(sum(coefficient for _, coefficient in self.reactants))
 
 
 @dataclass
 class Collection:
-    """Reactions of a file, in its order."""
+    """Reactions of a file, in order."""
 
     gases: Mapping[str, Gas]
     reactions: list[Reaction] = field(default_factory=list)
@@ -256,7 +256,7 @@ class Collection:
     _labels: set[str] = field(default_factory=set)
 
     def add(self, kind: str, name: str, fields: Fields, equation: Equation, units: Units) -> None:
-        """Add a reaction of any type but BRANCHED; a ``__rate`` of ours goes before what its type says."""
+        """Add a reaction of any type except BRANCHED; our comment ``__rate`` takes precedence over its type."""
         order = equation.order
         if kind in PREFIXES:
             rate, parameter = open_rate(kind, name, fields, order)
@@ -274,7 +274,7 @@ class Collection:
         self._append(label.text() if label is not None else name, rate, equation, fields.node)
 
     def add_branched(self, name: str, fields: Fields, sides: tuple[Amounts, Amounts, Amounts], units: Units) -> None:
-        """Add the alkoxy and the nitrate branch of reactants, as two reactions."""
+        """Add the alkoxy and the nitrate branch as two reactions."""
         reactants, alkoxy, nitrate = sides
         rates = branched_rates(fields, Equation(reactants, ()).order, units)
         label = name or f"R{len(self.reactions) + 1}"
@@ -282,7 +282,7 @@ class Collection:
             self._append(f"{label}_{branch}", rate, Equation(reactants, products), fields.node)
 
     def amounts(self, members: Iterable[tuple[Node, str, float]], *, reactants: bool) -> Amounts:
-        """Return one side of an equation; raise MechanismError for an undeclared species, or half a reactant."""
+        """Return one side of an equation; raise MechanismError for an undeclared species, or a fractional reactant."""
         amounts = []
         for place, name, coefficient in members:
             if name not in self.gases:
@@ -290,12 +290,12 @@ class Collection:
                 raise place.error(f"species {name[:80]!r} is not declared in the gas phase{hint}")
             if reactants and coefficient not in range(1, 10):
                 message = f"a reaction uses up 1, 2, 3, ... of {name}, not {coefficient:g}"
-                raise place.error(f"{message}; write what it leaves of it among the products")
+                raise place.error(f"{message}; write the remainder among the products")
             amounts.append((self.gases[name].species.name, coefficient))
         return tuple(amounts)
 
     def _gas(self, name: str) -> Gas:
-        """Return the species that has a name in the network."""
+        """Return the species with a name in the network."""
         return next(gas for gas in self.gases.values() if gas.species.name == name)
 
     def _open(self, parameter: OpenParameter, node: Node) -> None:
@@ -311,7 +311,7 @@ class Collection:
         self.reactions.append(Reaction(label, equation.reactants, equation.products, rate, text, node.location))
 
     def _label(self, wanted: str) -> str:
-        """Return a label that no other reaction has: the format neither needs names nor that they differ."""
+        """Return a unique label: the format requires neither names nor unique ones."""
         base = wanted or f"R{len(self.reactions) + 1}"
         label, number = base, 2
         while label.casefold() in self._labels:
@@ -321,7 +321,7 @@ class Collection:
 
 
 def refuse_other_kinds(kinds: Sequence[tuple[Node, str]]) -> None:
-    """Raise MechanismError that lists the types of reactions which are no gas-phase chemistry, or not known."""
+    """Raise MechanismError that lists the reaction types that are not gas-phase chemistry, or not known."""
     others = [(node, kind) for node, kind in kinds if kind not in KINDS]
     if not others:
         return

@@ -1,4 +1,4 @@
-"""Read a mechanism in OpenAtmos v1 (JSON or YAML) or Camp JSON into a ReactionNetwork."""
+"""Reader of a mechanism in OpenAtmos v1 (JSON or YAML) or Camp JSON into a ReactionNetwork."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _KEYS: Final = {
 
 
 def read_version1(root: Fields, path: Path) -> tuple[dict[str, Gas], Collection]:
-    """Return the species of the gas phase, and the reactions; raise MechanismError with the place of a fault."""
+    """Return the species of the gas phase, and the reactions; raise MechanismError with the location of a fault."""
     species = _section(root.need("species"), path)
     reactions = _section(root.need("reactions"), path) if "reactions" in root else ()
     kinds = [(node, _kind(node)) for node in reactions]
@@ -67,7 +67,7 @@ def _section(node: Node, path: Path) -> Sequence[Node]:
 
 
 def _phase(phases: Sequence[Node], reactions: Sequence[Node], root: Node) -> Node:
-    """Return the phase that the reactions take place in; without reactions the one called gas."""
+    """Return the phase of the reactions; without reactions the one called gas."""
     by_name: dict[str, Node] = {}
     for node in phases:
         fields = node.fields()
@@ -75,7 +75,7 @@ def _phase(phases: Sequence[Node], reactions: Sequence[Node], root: Node) -> Nod
         fields.need("species").items()
         fields.finish()
         if name in by_name:
-            raise node.error(f"the phase {name!r} stands twice")
+            raise node.error(f"the phase {name!r} occurs twice")
         by_name[name] = node
     wanted = GAS
     for number, reaction in enumerate(reactions):
@@ -133,7 +133,7 @@ _REACTANTS: Final = ("reactants", "gas-phase species")
 
 
 def _members(node: Node) -> Iterator[tuple[Node, str, float]]:
-    """Yield the species of one side: a list, or one alone, each an object or a name."""
+    """Yield the species of one side: a list, or a single one, each an object or a name."""
     for item in node.items() if isinstance(node.value, list) else [node]:
         if isinstance(item.value, str):
             yield item, item.text(), 1.0
@@ -147,7 +147,7 @@ def _members(node: Node) -> Iterator[tuple[Node, str, float]]:
         yield names[0], names[0].text(), coefficient
 
 
-# Reads a mechanism in OpenAtmos v1 (JSON or YAML) or Camp JSON into a ReactionNetwork.
+# Reader of a mechanism in OpenAtmos v1 (JSON or YAML) or Camp JSON into a ReactionNetwork.
 
 
 ATOMS: Final = "__atoms"
@@ -155,10 +155,10 @@ CHECKED: Final = "__check"
 PARAMETERS: Final = "__parameters"
 BINDINGS: Final = "__bindings"
 SUMS: Final = "__sums"
-"""Species that is a sum of others, see `airshed.mechanism.kpp.sums` -> their weights."""
+"""Species that is a sum, see `airshed.mechanism.kpp.sums` -> the weights of the species in it."""
 
 MECHANISM: Final = "mechanism"
-"""Key of a MusicBox file, beside the conditions of the box."""
+"""Key of a MusicBox file, next to the conditions of the box."""
 
 COMPONENTS: Final = "model components"
 """Key of a MusicBox file of the older form, for a list with the mechanism's file."""
@@ -167,7 +167,7 @@ CONFIGURATION: Final = "configuration file"
 """Key of that file in the list."""
 
 CONFIGURATIONS: Final = ("config.yaml", "config.yml", "config.json")
-"""What a folder's mechanism is called, in the order in which MICM looks."""
+"""File names of a folder's mechanism, in the order of MICM's search."""
 
 _NAME = re.compile(r"[\w.+-]{1,80}", re.ASCII)
 
@@ -175,10 +175,10 @@ _NAME = re.compile(r"[\w.+-]{1,80}", re.ASCII)
 def read_openatmos(path: Path, shown: str | None = None) -> ReactionNetwork:
     """Return the mechanism of a JSON or YAML file, or of a folder with a config.json, converted to molecules and cm3.
 
-    shown  what messages and provenance call the file, if not by its path
+    shown  name of the file in messages and provenance, if not its path
 
-    A species of the file is one of the network, as MICM has it: O2, N2, H2O, and M unless it "is third body", are
-    variable if the file does not fix them. Raises MechanismError with file, line, column and JSON pointer.
+    A species of the file is one of the network, as in MICM: O2, N2, H2O, and M unless it "is third body", are variable
+    if the file does not fix them. Raises MechanismError with file, line, column and JSON pointer.
     """
     path, shown = Path(path), shown or str(path)
     if path.is_dir():
@@ -207,9 +207,9 @@ def read_openatmos(path: Path, shown: str | None = None) -> ReactionNetwork:
 
 
 def _of_musicbox(node: Node, path: Path, shown: str) -> tuple[Node, Path, str]:
-    """Return the mechanism of a MusicBox file, which stands under `mechanism` or in the file that is named there.
+    """Return the mechanism of a MusicBox file, which is under `mechanism` or in the file named there.
 
-    Raises MechanismError for a file of the older form with the file of its mechanism.
+    Raises MechanismError for a file of the older form, which names the file of its mechanism.
     """
     older = node.value.get(COMPONENTS)
     if older is not None and isinstance(older.value, list):
@@ -231,7 +231,7 @@ def _of_musicbox(node: Node, path: Path, shown: str) -> tuple[Node, Path, str]:
 
 
 def _check_version(root: Fields) -> None:
-    """Raise MechanismError unless the file says that it is of version 1."""
+    """Raise MechanismError unless the file declares version 1."""
     node = root.get("version")
     if node is None:
         message = f"this is no mechanism: 'version' is missing (Camp JSON has {FILES!r} instead)"
@@ -242,7 +242,7 @@ def _check_version(root: Fields) -> None:
 
 
 def _stem(path: Path) -> str:
-    """Return a name for a mechanism from its file, or its folder where the file has a name that all have."""
+    """Return a name for a mechanism from its file, or its folder if the file has a generic name."""
     general = path.stem.casefold() in ("config", "mechanism") and path.resolve().parent.name
     return path.resolve().parent.name if general else path.stem
 
@@ -288,7 +288,7 @@ def _declared(root: Fields, collection: Collection) -> tuple[OpenParameter, ...]
         fields = item.fields()
         name = fields.need("name").text()
         default = fields.optional_number("default")
-        check_label("what is open as", name, item.location)
+        check_label("the open parameter", name, item.location)
         known[name] = OpenParameter(name, printable(fields.text("unit")), printable(fields.text("text")), default)
         fields.finish()
     return tuple(known.values())
@@ -313,5 +313,5 @@ def _bindings(root: Fields, renamed: Mapping[str, str]) -> dict[str, Expression]
     if node is None:
         return {}
     for name, item in node.mapping().items():
-        check_label("what is open as", name, item.location)
+        check_label("the open parameter", name, item.location)
     return {renamed.get(name, name): read_expression(item) for name, item in node.mapping().items()}

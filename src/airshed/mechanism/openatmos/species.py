@@ -1,7 +1,7 @@
 """Species of the gas phase, as OpenAtmos v1 and Camp JSON declare them.
 
-A third body is the air itself; a species of constant concentration or mixing ratio is fixed. MICM keeps a species whose
-Camp "tracer type" is CONSTANT among those that chemistry changes, and so does Airshed: both have the same state.
+A third body is the air itself; a species of constant concentration or mixing ratio is fixed. MICM treats a species
+whose Camp "tracer type" is CONSTANT as one that chemistry changes, and so does Airshed: both have the same state.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,10 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True)
 class Gas:
-    """A species with what a network keeps apart from it.
+    """Species with properties that a network stores separately.
 
-    binding    what its concentration is [molecules cm-3], where it is fixed as something else than a parameter
-    initial    [molecules cm-3]; of a fixed species the default of its concentration
+    binding    its concentration [molecules cm-3], if it is fixed and not a parameter
+    initial    [molecules cm-3]; for a fixed species the default of its concentration
     diffusion  diffusion coefficient [m2/s]
     """
 
@@ -52,9 +52,9 @@ class Gas:
 
 
 def read_species(nodes: Sequence[Node], *, camp: bool = False) -> dict[str, Gas]:
-    """Return the species by the file's names for them, in its order; raise MechanismError with the place of a fault.
+    """Return the species by the file's names, in order; raise MechanismError with the location of a fault.
 
-    The format knows names that a network does not, such as ``a-pinene``, see `airshed.mechanism.location.legal_names`.
+    The format allows names that a network does not, such as ``a-pinene``, see `airshed.mechanism.location.legal_names`.
     """
     found: dict[str, Gas] = {}
     folded: dict[str, Gas] = {}
@@ -75,14 +75,14 @@ def read_species(nodes: Sequence[Node], *, camp: bool = False) -> dict[str, Gas]
 
 
 def in_phase(gases: Mapping[str, Gas], phase: Node) -> dict[str, Gas]:
-    """Return those species that a phase lists, in the order of their declaration, with their diffusion there."""
+    """Return the species in a phase, in the order of their declaration, with their diffusion there."""
     members: dict[str, float | None] = {}
     for item in phase.mapping()["species"].items():
         name, diffusion = _member(item)
         if name not in gases:
             raise item.error(f"species {name!r} is not declared{nearest(name, gases)}")
         if name in members:
-            raise item.error(f"species {name!r} stands twice in this phase")
+            raise item.error(f"species {name!r} occurs twice in this phase")
         members[name] = diffusion
     return {
         name: replace(gas, diffusion=gas.diffusion if members[name] is None else members[name])
@@ -124,7 +124,7 @@ def _species(node: Node, name: str, camp: bool) -> Gas:
 
 
 def _constant(gas: Gas, fields: Fields) -> Gas:
-    """Return the gas, fixed where the file says so."""
+    """Return the gas, fixed if the file declares it so."""
     concentration, ratio = fields.optional_number(CONSTANT), fields.optional_number(MIXING_RATIO)
     fixed, initial = fields.get(FIXED), fields.optional_number(INITIAL)
     if concentration is not None and ratio is not None:
@@ -134,7 +134,7 @@ def _constant(gas: Gas, fields: Fields) -> Gas:
     marked = fixed is not None and fixed.flag()
     species = replace(gas.species, fixed=marked or concentration is not None or ratio is not None)
     gas = replace(gas, species=species, initial=initial)
-    if marked:  # ours: its name says whether it is the air's, and the rest is for other readers
+    if marked:  # our marker: its name shows whether it is the air's, and the rest is for other readers
         return gas
     if ratio is not None:
         return replace(gas, binding=Binary("*", Number(ratio), Symbol("M")))
@@ -147,7 +147,7 @@ def _constant(gas: Gas, fields: Fields) -> Gas:
 
 
 def _atoms(fields: Fields) -> dict[str, int]:
-    """Return the atoms that a comment tells; others use the same comment for how many there are."""
+    """Return the atoms in a comment; other programs use the same comment for their number."""
     node = fields.get(ATOMS)
     if node is None or not isinstance(node.value, dict):
         return {}

@@ -1,4 +1,4 @@
-"""Between the format's mol m-3 and the mechanism's molecules cm-3.
+"""Conversion between the format's mol m-3 and the mechanism's molecules cm-3.
 
 A concentration of 1 mol m-3 is f = 1e-6 N_A = 6.02214076e17 molecules cm-3. A rate constant of n reactants has the unit
 (mol m-3)^(1-n) s-1 in OpenAtmos v1 and (molecules cm-3)^(1-n) s-1 here; Camp JSON has the latter already.

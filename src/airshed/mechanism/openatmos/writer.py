@@ -1,8 +1,8 @@
-"""Write a network in the OpenAtmos format v1, as JSON or YAML, which reads back as the same network.
+"""Writer of a network in the OpenAtmos format v1, as JSON or YAML, which reads back as the same network.
 
 A rate that is one of the format's forms becomes that form. Everything else becomes USER_DEFINED under the reaction's
-label, with its expression in the comment ``__rate``, which the reader here restores; other readers leave it open as
-``USER.<label>``. The comment also accompanies a form that states the rate in another way than the source file.
+label, with its expression in the comment ``__rate``, which the reader here restores; other readers treat it as the open
+parameter ``USER.<label>``. The comment also accompanies a form with a different notation than the source file.
 """
 
 import json
@@ -37,11 +37,11 @@ _DEFAULTS: Final = {
 
 @dataclass(frozen=True)
 class Entry:
-    """An item of the list of reactions.
+    """Item of the list of reactions.
 
-    parameters  name that MICM has for what is left open -> its expression and the order of the unit that it is in
-    declared    what our reader finds out by itself about these
-    diffusion   diffusion coefficients that the item needs [m2/s]
+    parameters  MICM's name of an open parameter -> its expression and the order of its unit
+    declared    properties that our reader infers
+    diffusion   diffusion coefficients that the item requires [m2/s]
     """
 
     content: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass
 class Entries:
-    """Makes the entries; MICM refuses two parameters of one name, so that names are kept."""
+    """Factory of entries; MICM refuses two parameters of one name, so that used names are recorded."""
 
     species: Mapping[str, Species]
     _taken: set[str] = field(default_factory=set)
@@ -221,11 +221,11 @@ _SHARES: Final = {"O2": OXYGEN_FRACTION, "N2": NITROGEN_FRACTION}
 
 
 def write_openatmos(network: ReactionNetwork, path: Path) -> None:
-    """Write a network as OpenAtmos v1, YAML where the suffix says so and else JSON.
+    """Write a network as OpenAtmos v1, YAML if the suffix is that of YAML, and else JSON.
 
-    What the format has no words for stands in comments, see :mod:`airshed.mechanism.openatmos.writer`. MICM reads the
-    file: it knows third bodies and constant mixing ratios; other fixed species are ordinary ones to it, whose
-    concentration its user sets, and what it calls its parameters :func:`musica_parameters` computes.
+    Content that the format cannot represent is in comments, see :mod:`airshed.mechanism.openatmos.writer`. MICM can
+    read the file: it supports third bodies and constant mixing ratios. Other fixed species are ordinary ones there,
+    whose concentration its user sets; :func:`musica_parameters` computes its parameters.
 
     Raises MechanismError for rates that are computed in Python, OutputError for a file that cannot be written.
     """
@@ -276,10 +276,10 @@ def openatmos_document(network: ReactionNetwork) -> dict[str, Any]:
 
 
 def musica_parameters(network: ReactionNetwork, environment: Environment) -> dict[str, Value]:
-    """Return the parameters that MICM needs for the file that :func:`write_openatmos` writes, in mol, m3 and s.
+    """Return the parameters that MICM requires for a file of :func:`write_openatmos`, in mol, m3 and s.
 
-    ``environment`` holds the air (TEMP, PRESS, M ...) and the network's own parameters in molecules, cm3 and s; fixed
-    species that are reactants are MICM's to multiply with. Raises MechanismError for what it does not give.
+    ``environment`` holds the air (TEMP, PRESS, M ...) and the network's own parameters in molecules, cm3 and s; MICM
+    multiplies with fixed species that are reactants. Raises MechanismError for missing values.
     """
     known = {**network.host_values(environment), **environment}
     return {
