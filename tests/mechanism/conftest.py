@@ -1,4 +1,4 @@
-"""The published facts of the EMEP problem, and the environment that it prescribes."""
+"""Published facts of the EMEP problem, and the environment that it prescribes."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Atoms made and lost by reactions."""
+"""Atoms produced and lost by reactions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Values that inlined code computes, as files of the Master Chemical Mechanism have them."""
+"""Values that inlined code computes, as in files of the Master Chemical Mechanism."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ NC = 0.75-1.27*(LOG10(FCC))
 FC = 10**(LOG10(FCC)/(1+(LOG10(KC0/KCI)/NC)**2))
 KFPAN = (KC0*KCI)*FC/ &
   (KC0+KCI)"""
-"""With the right values below, written once more in NumPy."""
+"""With the expected values below, computed independently in NumPy."""
 
 
 def network_of(folder: Path, code: str = CODE, block: str = "INLINE F90_RCONST") -> ReactionNetwork:
@@ -112,7 +112,7 @@ CH3O2 = C + 3H + 2O; HO2 = H + 2O; H2O2 = 2H + 2O; O2 = 2O; H2O = 2H + O;
 <G2110> HO2 + HO2 = H2O2 + O2 : k_HO2_HO2;
 <G4100> CH3O2 = HO2 : 1e-13*RO2;
 """
-"""As CAABA/MECCA writes it: air gases made fixed, and a sum of what the chosen mechanism has."""
+"""As CAABA/MECCA writes it: fixed air gases, and a sum of the species in the chosen mechanism."""
 
 
 def test_code_of_mecca(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_other_guarded_statements_make_no_sum(guarded: str, tmp_path: Path) -> N
 
 
 def test_a_side_file_of_a_converted_mechanism_does_for_both_formats(tmp_path: Path) -> None:
-    """The bindings of the OpenAtmos file are those of the side file of the reaction file beside it."""
+    """The bindings of the OpenAtmos file are those of the side file of the reaction file."""
     network_of(tmp_path)
     for name in ("out.eqn", "out.json"):
         report = convert(str(tmp_path / "mcm.kpp"), tmp_path / name)

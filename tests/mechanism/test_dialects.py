@@ -1,4 +1,4 @@
-"""Mechanisms as people have them: other models' functions, small faults of syntax, other languages."""
+"""Mechanisms in practice: functions of other models, small faults of syntax, other languages."""
 
 import json
 import math

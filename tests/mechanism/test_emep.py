@@ -1,4 +1,4 @@
-"""The EMEP mechanism against the published facts: every monomial, every rate, the tendency, the end of five days."""
+"""The EMEP mechanism against the published facts: monomials, rates, the tendency, the end of five days."""
 
 import re
 from collections import defaultdict
@@ -17,7 +17,7 @@ DEPOSITION = re.compile(r"rc(4[7-9]|5[0-3])")
 
 
 def fact_rates(facts, air: Mapping[str, float]) -> dict[str, float]:
-    """Return the rate symbols of the facts, worked out from their formulas by Python itself."""
+    """Return the rate symbols of the facts, computed from their formulas by Python itself."""
     names = {"T": air["TEMP"], **{name: air[name] for name in ("M", "O2", "H2O")}, "exp": np.exp}
     values = {name: eval(text.replace("^", "**"), {}, names) for name, text in facts["rate_constants"].items()}
     for name, photolysis in facts["photolysis"].items():
@@ -139,7 +139,7 @@ class Box:
             self.deposition[network.index(monomial["reactants"][0])] += velocity / height
 
     def integrate(self, y: np.ndarray, times: list[float], tolerance: float) -> np.ndarray:
-        """Return the state at the last time, integrated anew from each time to the next."""
+        """Return the state at the last time, with the integration restarted at each time."""
         for start, end in pairwise(times):
             day = self.conditions(start)["daylight"]
             loss = self.deposition * (1.0 if day else 0.25)
@@ -178,7 +178,7 @@ class Box:
 
 @pytest.mark.thorough
 def test_five_days_of_the_box_problem(emep, facts, conditions) -> None:
-    """Ends at the published state: with tolerance 1e-8 (Radau) to 8e-10, here faster and to 1e-5."""
+    """The published state, with tolerance 1e-8 (Radau) to 8e-10; here faster and to 1e-5."""
     day = 86400.0
     switches = [facts["t0"] + change for n in range(5) for change in (n * day, n * day + 16 * 3600.0)]
     times = [time for time in switches if time < facts["t_end"]] + [facts["t_end"]]

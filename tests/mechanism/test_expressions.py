@@ -18,7 +18,7 @@ SUN = {"sec_zenith": 2.0, "daylight": 1.0}
 
 
 def parse(text: str) -> Expression:
-    """Return a rate, folded apart from its first sum."""
+    """Return a rate, folded except for its first sum."""
     rate = read_rate(f"TEMP + ({text})")
     assert isinstance(rate, Binary)
     return rate.right

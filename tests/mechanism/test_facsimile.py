@@ -1,4 +1,4 @@
-"""Mechanisms in FACSIMILE's language are those of the same reactions in KPP's; faults are told at their place."""
+"""Mechanisms in FACSIMILE's language equal those in KPP's; faults are reported at their location."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The KPP language: what is read, in all its freedom of form."""
+"""The KPP language in all its notations."""
 
 import re
 from pathlib import Path

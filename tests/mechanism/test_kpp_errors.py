@@ -1,4 +1,4 @@
-"""Bad reaction files: what the message says and where; and no input crashes or hangs the reader."""
+"""Invalid reaction files: message and location; no input crashes or hangs the reader."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""KPP's own features: lists, inlined code, literals, sums of products, what is open and what is refused."""
+"""KPP's own features: lists, inlined code, literals, sums of products, open parameters and refusals."""
 
 import pytest
 
@@ -59,7 +59,7 @@ VAR_SPEC = 0;
 
 
 def rate(text: str, write, air=AIR, head: str = HEAD) -> float:
-    """Return the value of a rate in a file of its own."""
+    """Return the value of a rate in a separate file."""
     return float(rates(load_mechanism(write(f"{head}NO = NO2 : {text};")), air)[0])
 
 

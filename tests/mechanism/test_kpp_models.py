@@ -1,6 +1,6 @@
-"""The mechanisms that KPP ships are read as they are, and two methods integrate each to the same concentrations.
+"""The mechanisms that KPP ships are read unchanged, and two methods integrate each to the same concentrations.
 
-Part of `make test-all` where AIRSHED_KPP names a checkout of https://github.com/KineticPreProcessor/KPP, which is GPL:
+Part of `make test-all` if AIRSHED_KPP names a checkout of https://github.com/KineticPreProcessor/KPP, which is GPL:
 nothing of it is copied here.
 """
 
@@ -16,7 +16,7 @@ from airshed.mechanism import ReactionNetwork, load_mechanism
 FOLDER = os.environ.get("AIRSHED_KPP", "")
 FILES = sorted([*Path(FOLDER).glob("models/*.def"), *Path(FOLDER).glob("examples/mcm/*.kpp")]) if FOLDER else []
 OPEN = "1e-4"
-"""What stands for a rate that the file leaves open: constants_mcm.f90 has those of the MCM."""
+"""Value of a rate that the file leaves open: constants_mcm.f90 has those of the MCM."""
 
 pytestmark = [
     pytest.mark.thorough,

@@ -113,7 +113,7 @@ def test_any_network_reads_back(network: ReactionNetwork, tmp_path: Path) -> Non
 
 
 def test_differences_are_seen(tmp_path: Path) -> None:
-    """Negative control: whatever changes in a network is told."""
+    """Negative control: every change of a network is reported."""
     network = load_mechanism("pollu")
     first, second, *others = network.reactions
     changed = {

@@ -1,4 +1,4 @@
-"""Names: what is one, what becomes of names that another format allows, and that networks of any origin are checked."""
+"""Names: validity, conversion from other formats, and checks of networks of any origin."""
 
 import json
 from pathlib import Path

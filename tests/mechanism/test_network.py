@@ -1,4 +1,4 @@
-"""Reaction networks: terms, twins, refusals."""
+"""Reaction networks: terms, reference values, refusals."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Units of what a mechanism leaves open, from where it stands."""
+"""Units of open parameters, inferred from their position in rates."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ PROBLEMS = {
 
 
 class System:
-    """dy/dt of a network and its Jacobian, with the reactions in arrays so that SciPy is quick."""
+    """System dy/dt of a network and its Jacobian, with the reactions in arrays so that SciPy is fast."""
 
     def __init__(self, network: ReactionNetwork) -> None:
         size = len(network.species)
@@ -73,7 +73,7 @@ def test_end_states(name: str) -> None:
 
 
 def test_pollu_follows_mixing_ratios_in_any_air() -> None:
-    """With M = 1e6 molecules cm-3 the numbers of the source are those of the network, but for the minute."""
+    """With M = 1e6 molecules cm-3 the numbers of the source are those of the network, except for the minute."""
     network = load_mechanism("pollu")
     k = rates(network, {"M": 1e6})
     assert (k[0], k[1], k[18]) == pytest.approx((0.35 / 60, 26.6 / 60, 4.44e11 / 60), rel=1e-15)
@@ -91,7 +91,9 @@ def test_a_wrong_rate_constant_is_seen() -> None:
 
 
 def test_small_strato_is_the_published_system() -> None:
-    """dy/dt as in the literature, term by term, at noon, in the afternoon and at night; nitrogen is kept."""
+    """The tendency agrees with the literature, term by term, at noon, in the afternoon and at night; nitrogen is
+    conserved.
+    """
     network = load_mechanism("small_strato")
     o2, m = network.initial["O2"], network.initial["M"]
     y = np.random.default_rng(7).uniform(0.5, 2.0, 5) * np.array([99.06, 6.624e8, 5.326e11, 8.725e8, 2.24e8])

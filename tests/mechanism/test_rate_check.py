@@ -1,4 +1,4 @@
-"""Bounds hold, clear ordinary rates, and leave those that a run must look at; what it finds is told."""
+"""Bounds hold, ordinary rates are accepted, and the others are checked in a run; faults are reported."""
 
 from dataclasses import replace
 

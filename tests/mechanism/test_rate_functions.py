@@ -1,4 +1,4 @@
-"""KPP's rate functions and its sun, against their formulas written once more."""
+"""KPP's rate functions and its sun, against independent formulas."""
 
 from math import cos, exp, log10, pi
 
@@ -60,7 +60,7 @@ def test_formulas(text: str, factor: float | None, write) -> None:
 
 
 def test_the_two_signs_are_told_apart() -> None:
-    """Negative control: ARR2 and ARR_ab of the same arguments are not the same."""
+    """Negative control: ARR2 and ARR_ab of the same arguments differ."""
     assert read_rate("ARR2(1, 100)") != read_rate("ARR_ab(1, 100)")
     assert read_rate("ARR2(1, 100)") == read_rate("ARR2(1.0D0, 100._dp)")
 

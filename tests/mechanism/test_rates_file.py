@@ -1,4 +1,4 @@
-"""The side file of a mechanism: formulas and functions in Python for what its rates leave to other code."""
+"""The side file of a mechanism: formulas and functions in Python for missing definitions of its rates."""
 
 import re
 import tomllib
@@ -216,7 +216,7 @@ OUTSIDE = {
 
 @pytest.fixture
 def traitor(tmp_path: Path):
-    """A mechanism whose code leaves a trace where it runs, beside it and in the folder above."""
+    """Write a mechanism whose code leaves a trace when it runs, in its folder and in the folder above."""
     folder = tmp_path / "mine"
     (folder / "sub").mkdir(parents=True)
     code = f"open({str(tmp_path / 'trace')!r}, 'w').close()\ndef f(TEMP):\n    return TEMP\n"
@@ -262,7 +262,7 @@ CONSTANT = "#DEFVAR\nA = IGNORE; B = IGNORE;\n#EQUATIONS\n<1> A = B : {};\n<2> B
 
 @pytest.mark.parametrize("call", ["k_x(TEMP)", "k_x(2.5e-12)", "k_x(2*M)"])
 def test_a_function_may_leave_its_argument_out(call: str, write) -> None:
-    """Its formula looks like that of an element of a list, as J(ip_NO2) is; the calls tell them apart."""
+    """Its formula resembles that of an element of a list, as J(ip_NO2) is; the calls distinguish them."""
     write('"k_x(a1)" = "1e-3*SUN"', "test.rates.toml")
     network = load_mechanism(write(CONSTANT.format(call, f"3*{call}"), "test.eqn"))
     np.testing.assert_allclose(rates(network, AIR), [1e-3 * AIR["SUN"], 3e-3 * AIR["SUN"]])
@@ -280,7 +280,7 @@ def test_elements_of_a_list_do_not_stand_for_each_other(write) -> None:
 
 
 def test_a_value_that_a_function_leaves_out_is_not_written(write) -> None:
-    """C_M of WRF-Chem's k(TEMP, C_M) where the formula of k does not name it."""
+    """C_M of WRF-Chem's k(TEMP, C_M), if the formula of k does not name it."""
     write('"k_x(t, m)" = "1e-3*exp(-10/t)"\nC_M = "M"\nk_a = "2*k_b"\nk_b = "1e-4*M"', "test.rates.toml")
     path = write(CONSTANT.format("k_x(TEMP, C_M)", "k_a"), "test.eqn")
     report = convert(str(path), path.with_name("out.def"))

@@ -1,4 +1,4 @@
-"""The pattern of the Jacobian, and what looks wrong with a mechanism."""
+"""The pattern of the Jacobian, and suspicious features of a mechanism."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ CH4 = 1e13;
 
 
 def test_pattern_is_that_of_the_tendency() -> None:
-    """Every entry of the pattern has a derivative that is not zero at some state, and no other has."""
+    """Every entry of the pattern has a nonzero derivative at some state, and no other entry has."""
     for name in ("pollu", "hires", "oregonator", "small_strato", "chapman"):
         network = load_mechanism(name)
         k = rates(network, {"M": 1e6, "TEMP": 250.0, "SUN": 0.7, "O2": 2e5})

@@ -1,4 +1,4 @@
-"""RO2 of the Master Chemical Mechanism: a sum of variable species in inlined code, carried as a species."""
+"""RO2 of the Master Chemical Mechanism: a sum of variable species in inlined code, represented as a species."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def network_of(folder: Path, text: str = MCM) -> ReactionNetwork:
 
 
 def reference(names: tuple[str, ...], y: np.ndarray) -> np.ndarray:
-    """The equations as written, with the sum itself."""
+    """Return the tendencies of the equations as written, with the sum itself."""
     c = dict(zip(names, y, strict=True))
     t, total = 290.0, c["CH3O2"] + c["C2H5O2"]
     v = [
@@ -252,7 +252,7 @@ def test_a_species_called_as_a_value_of_the_code_is_refused_in_a_rate(code: str,
 
 
 def test_an_air_of_the_files_own_code_is_no_species(tmp_path: Path) -> None:
-    """The MCM's KPP files have a species H2O, and rates with the H2O of a module of theirs."""
+    """The MCM's KPP files have a species H2O, and rates with the H2O of one of their modules."""
     text = MCM.replace("OH = IGNORE;\n", "OH = IGNORE; H2O = IGNORE;\n") + "#EQUATIONS\n<9> OH = HCHO : 2e-10*H2O;\n"
     with pytest.raises(MechanismError, match="a rate cannot depend on H2O"):
         network_of(tmp_path, text)

@@ -125,7 +125,7 @@ def convert(mechanism: str, output: Path) -> Report:
     if network.sums and output.suffix.lower() in OPENATMOS:
         names = ", ".join(network.sums)
         facts["note"] = (
-            f"{names} is an ordinary species for other programs: start it as the sum of its species (__sums in the file)"
+            f"{names} is an ordinary species for other programs: start it as the sum (__sums in the file)"
             ", and apply the emission, deposition and transport of these species to it"
         )
     return Report("Conversion", [], facts, ok=not lost)

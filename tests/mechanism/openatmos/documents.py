@@ -1,4 +1,4 @@
-"""Small mechanisms of our own in the OpenAtmos format v1 and in Camp JSON, with a reaction of each type."""
+"""Small mechanisms in the OpenAtmos format v1 and in Camp JSON, with a reaction of each type."""
 
 import copy
 from typing import Any

@@ -1,7 +1,7 @@
-"""Rate constants out of musica: every reaction gives back what it uses up, and makes a tracer of its own.
+"""Rate constants from musica: every reaction returns its reactants, and produces its own tracer.
 
-With all concentrations at 1 mol m-3 each tracer then grows at the constant rate k [mol, m3, s], times the fixed
-species, and any method of integration has it exact but for rounding.
+With all concentrations at 1 mol m-3 each tracer grows at the constant rate k [mol, m3, s], times the fixed species. Any
+method of integration is then exact except for rounding.
 """
 
 import json
@@ -25,7 +25,7 @@ def tracer(number: int) -> str:
 
 
 def with_tracers(document: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """Return an OpenAtmos v1 document with tracers, and how many there are."""
+    """Return an OpenAtmos v1 document with tracers, and the number of tracers."""
     reactions, count = [], 0
     for reaction in document["reactions"]:
         changed = dict(reaction)
@@ -44,7 +44,7 @@ def with_tracers(document: dict[str, Any]) -> tuple[dict[str, Any], int]:
 
 
 def camp_with_tracers(folder: Path, target: Path) -> int:
-    """Write a Camp mechanism with tracers; return how many there are."""
+    """Write a Camp mechanism with tracers; return the number of tracers."""
     count, data = 0, []
     for file in json.loads((folder / "config.json").read_text())["camp-files"]:
         data.extend(json.loads((folder / file).read_text())["camp-data"])
@@ -94,7 +94,7 @@ def environment(temperature: npt.ArrayLike, pressure: npt.ArrayLike) -> Air:
 
 
 def orders(network: ReactionNetwork) -> np.ndarray:
-    """Return how many variable species meet in each reaction."""
+    """Return the number of variable reactants of each reaction."""
     return np.array([len(indices) for indices in network.reactant_indices])
 
 

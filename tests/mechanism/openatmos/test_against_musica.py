@@ -1,4 +1,4 @@
-"""Rate constants and results beside those of MICM, in the package musica: the same but for rounding."""
+"""Rate constants and results compared with those of MICM, in the package musica: equal except for rounding."""
 
 import json
 import zlib
@@ -34,7 +34,7 @@ CLOSE = 2e-14
 
 
 def values(network: ReactionNetwork) -> tuple[dict[str, float], dict[str, float]]:
-    """Return values for what a network leaves open, in its units and in MICM's."""
+    """Return values for the open parameters of a network, in its units and in MICM's."""
     own, molar = {}, {}
     for each in network.open_parameters:
         ours = {"m": 2e-7, "1/m3": 3e9}.get(each.unit, 1e-3 * (1 + zlib.crc32(each.name.encode()) % 97))

@@ -1,4 +1,4 @@
-"""Bad files: what the message says and where; and no input crashes or hangs the reader."""
+"""Invalid files: message and location; no input crashes or hangs the reader."""
 
 import json
 from collections.abc import Callable
@@ -202,7 +202,7 @@ def attempt(text: str, suffix: str) -> None:
 
 @given(st.data())
 def test_any_member_may_be_anything(data: st.DataObject) -> None:
-    """A member somewhere in a sound file is replaced, removed or given another name."""
+    """A member of a valid file is replaced, removed or renamed."""
     content: Any = document()
     place, key = content, "reactions"
     for _ in range(data.draw(st.integers(1, 6))):

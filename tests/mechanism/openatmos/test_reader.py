@@ -1,4 +1,4 @@
-"""What mechanisms in the OpenAtmos format mean: species, units, parameters, files."""
+"""Mechanisms in the OpenAtmos format: species, units, parameters, files."""
 
 import json
 import math

@@ -156,7 +156,7 @@ def power_laws(draw: st.DrawFn) -> Expression:
 
 @st.composite
 def other_rates(draw: st.DrawFn) -> Expression:
-    """A rate as people write it in KPP's language."""
+    """Return a rate in common KPP notation."""
     A, B, C = draw(numbers), draw(exponents), draw(kelvins)
     ratio = Binary("/", Number(300.0), Symbol("TEMP"))
     exponential = Call("exp", (Binary("/", Number(C), Symbol("TEMP")),))
