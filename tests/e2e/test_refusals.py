@@ -116,7 +116,7 @@ SETTINGS = [
     (["time.step=60 parsnips"], ["parsnips"]),
     (["time.length=-1 h"], ["must be more than 0"]),
     (["time.start=yesterday"], ["2022-08-31T00:00:00Z"]),
-    (["time.start=2022-09-05T00:00:00Z"], ["the data covers 2022-08-31", "the case asks for 2022-09-05"]),
+    (["time.start=2022-09-05T00:00:00Z"], ["the data covers 2022-08-31", "the case requires 2022-09-05"]),
     (["time.length=40 h"], ["the data covers", "change [time] or add data"]),
     (["time.step=3 h", "time.length=3 h"], ["time.step = '3 h' is too long for the wind", "or less"]),
     (

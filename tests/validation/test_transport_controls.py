@@ -98,7 +98,7 @@ def test_a_leak_is_seen(monkeypatch):
 
     monkeypatch.setattr(Stepper, "advance", leaking)
     assert missed(sphere.check_path()) >= {
-        "change of mass, with what crosses the sides",
+        "change of mass, including boundary fluxes",
         "uniform tracer, greatest deviation",
         "largest new extreme",
     }

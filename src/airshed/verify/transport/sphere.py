@@ -365,6 +365,6 @@ def figures_of_laws(test: str, turned: Turned, mass: str) -> list[Figure]:
 def _kept(test: str, turned: Turned) -> list[Figure]:
     clipped = float(turned.clipped.max())
     return [
-        *figures_of_laws(test, turned, "change of mass, with what crosses the sides"),
+        *figures_of_laws(test, turned, "change of mass, including boundary fluxes"),
         Figure(test, "clipped at zero, share of mass", clipped, 1e-12, reference=_NONE),
     ]
