@@ -24,10 +24,9 @@ EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/
 """Files that are history or quote the words."""
 PENDING: Final = (
     "cases/", "docs/explanation/", "docs/how-to/", "docs/reference/", "mechanisms/README.md", "src/airshed/cli/",
-    "src/airshed/evaluate/", "src/airshed/inverse/", "src/airshed/mechanism/", "src/airshed/models/",
-    "src/airshed/observations/", "src/airshed/plot/", "src/airshed/verify/", "tests/cli/", "tests/e2e/",
-    "tests/evaluate/", "tests/inverse/", "tests/io/", "tests/mechanism/", "tests/models/", "tests/observations/",
-    "tests/plot/", "tests/runtime/", "tests/validation/", "tests/verify/",
+    "src/airshed/evaluate/", "src/airshed/inverse/", "src/airshed/models/", "src/airshed/observations/",
+    "src/airshed/plot/", "src/airshed/verify/", "tests/cli/", "tests/evaluate/", "tests/inverse/", "tests/io/",
+    "tests/mechanism/", "tests/models/", "tests/observations/", "tests/plot/", "tests/runtime/", "tests/verify/",
 )  # fmt: skip
 """Files that do not satisfy the rules yet: the test skips them."""
 
