@@ -95,8 +95,8 @@ def test_every_page_is_in_a_folder_by_purpose() -> None:
 def test_links_out_of_the_pages_become_paths() -> None:
     with_inner_links = runpy.run_path(str(EXTENSIONS / "links.py"))["with_inner_links"]
 
-    text = "[a](fields.md#x) [`README.md`](../../README.md) [data](../../cases/DATA.md)\n```\n[b](../../c)\n```\n"
-    shown = "[a](fields.md#x) `README.md` data (`cases/DATA.md`)\n```\n[b](../../c)\n```\n"
+    text = "[a](fields.md#x) [io.md](io.md) [`README.md`](../../README.md) [data](../../cases/DATA.md)\n```\n[b](../../c)\n```\n"
+    shown = "[a](fields.md#x) [](io.md) `README.md` data (`cases/DATA.md`)\n```\n[b](../../c)\n```\n"
     assert with_inner_links(text, "docs/reference", "docs/reference/output.md") == shown
     assert with_inner_links("[a](docs/how-to/b.md)", ".", "docs/project/c.md") == "[a](../how-to/b.md)"
 

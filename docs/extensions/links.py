@@ -19,6 +19,8 @@ FENCE = re.compile(r"(^```.*?^```\n)", re.MULTILINE | re.DOTALL)
 def with_inner_links(text: str, folder: str, page: str) -> str:
     """Return Markdown whose links stay within ``docs/``, with paths in place of other links.
 
+    A label that is the name of a page becomes the page's title.
+
     Parameters
     ----------
     text
@@ -34,7 +36,8 @@ def with_inner_links(text: str, folder: str, page: str) -> str:
         name, mark, anchor = target.partition("#")
         path = normpath(f"{folder}/{name}")
         if path.startswith("docs/") and "." in path:
-            return f"[{label}]({relpath(path, dirname(page))}{mark}{anchor})"
+            shown = "" if label.endswith(".md") else label  # the site fills in the title
+            return f"[{shown}]({relpath(path, dirname(page))}{mark}{anchor})"
         return f"`{path}`" if label.strip("`") in path else f"{label} (`{path}`)"
 
     parts = FENCE.split(text)
