@@ -95,8 +95,9 @@ def test_every_page_is_in_a_folder_by_purpose() -> None:
 def test_links_out_of_the_pages_become_paths() -> None:
     with_inner_links = runpy.run_path(str(EXTENSIONS / "links.py"))["with_inner_links"]
 
-    text = "[a](fields.md#x) [io.md](io.md) [`README.md`](../../README.md) [data](../../cases/DATA.md)\n```\n[b](../../c)\n```\n"
-    shown = "[a](fields.md#x) [](io.md) `README.md` data (`cases/DATA.md`)\n```\n[b](../../c)\n```\n"
+    code = "\n```\n[b](../../c)\n```\n"
+    text = f"[a](fields.md#x) [io.md](io.md) [`README.md`](../../README.md) [data](../../cases/DATA.md){code}"
+    shown = f"[a](fields.md#x) [](io.md) `README.md` data (`cases/DATA.md`){code}"
     assert with_inner_links(text, "docs/reference", "docs/reference/output.md") == shown
     assert with_inner_links("[a](docs/how-to/b.md)", ".", "docs/project/c.md") == "[a](../how-to/b.md)"
 
@@ -128,6 +129,15 @@ def test_the_recipe_has_the_dependencies_of_the_package() -> None:
     names = {re.split(r"[<>=]", each)[0].lower() for each in project["dependencies"]}
     required = {renamed.get(name, name) for name in names} | {"python", "cxx-compiler"}
     assert {each.split()[0] for each in recipe["requirements"]["run"]} == required
+
+
+def test_the_lock_of_the_site_has_its_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["docs"]]
+    lock = (ROOT / ".ci" / "docs.lock").read_text(encoding="utf-8")
+    locked = set(re.findall(r"^([\w-]+)==", lock, re.MULTILINE))
+    assert {re.split(r"[<>=]", each)[0].lower() for each in needed} <= locked
+    assert "http" not in lock
 
 
 def test_fragments_of_the_changelog_have_names() -> None:
