@@ -114,7 +114,9 @@ def taken_back(
     steps = forcings(trial, layout, weights)
     levels = [TimeLevel(aligned(each.q[place]), aligned(each.air[place])) for each in passed.levels]
     sources = layout.zeros(len(trial.fields.q), kernel.shape.levels)
-    reverser = kernel.reverser(layout, constants_of(trial), threads=threads, read=True, halo_exchange=halo_exchange)
+    reverser = kernel.reverser(
+        layout, constants_of(trial), threads=threads, input_adjoints=True, halo_exchange=halo_exchange
+    )
     with closing(reverser):
         reverser.start(aligned(passed.last[place]))
         reverser.x[...] = seed[place]
@@ -127,7 +129,7 @@ def taken_back(
 
 def found_of(reverser: Reverser) -> dict[str, AnyArray]:
     names = "x", "older", "older_tendency", "boundary_profile", "top", "reactions"
-    read: Any = reverser.read
+    read: Any = reverser.input_adjoints
     rows, blocks = reverser.layout.rows, reverser.layout.blocks
     fields = {f"{each.name} {n}": each.adjoint[:rows, :blocks] for n, each in enumerate(read.fields)}
     return {name: getattr(reverser, name).copy() for name in names} | dict(read.numbers) | fields

@@ -46,7 +46,7 @@ WEIGHTS = {
     "equal steps": two_step_weights(100.0, 100.0),
     "shorter step": two_step_weights(40.0, 100.0),
 }
-WITHOUT_RATES = {"read": False, "reactions": False}
+WITHOUT_RATES = {"input_adjoints": False, "reactions": False}
 """Reverse sweeps without the sensitivity to rates."""
 
 SHAPES = [(1, 1), (2, 9), (3, 8), (4, 10), (7, 25), (2, 5), (5, 6)]
@@ -71,7 +71,7 @@ def weighed(trial: Trial, seed: int) -> CostWeights:
 
 def adjoints(
     kernel: StepKernel, trial: Trial, weights: CostWeights, threads: int = 1, *, frozen: bool = False,
-    read: bool = True, reactions: bool = True,
+    input_adjoints: bool = True, reactions: bool = True,
 ) -> dict[str, Array]:  # fmt: skip
     """Return the compiled adjoint of weights, by input, for the requested inputs."""
     fields, setup = trial.fields, trial.setup
@@ -86,7 +86,7 @@ def adjoints(
         for q, air in ((fields.q_previous, fields.air_previous), (fields.q, fields.air), (after.q, after.air))
     ]
     sources = layout.zeros(len(fields.q), kernel.shape.levels)
-    options = {"frozen": frozen, "threads": threads, "read": read, "reactions": reactions}
+    options = {"frozen": frozen, "threads": threads, "input_adjoints": input_adjoints, "reactions": reactions}
     with closing(kernel.reverser(layout, constants, **options)) as reverser:
         reverser.start(layout.pack(after.tendency))
         reverser.x[...] = layout.pack(weights.q, padding="constant")
@@ -96,9 +96,9 @@ def adjoints(
         reverser.reverse(step, levels, layout.pack(fields.tendency), [(1.0, sources)])
         reverser.finish(levels[1])
         asked = {"reactions": reverser.reactions.sum(axis=(0, 1))} if reactions else {}
-        if reverser.read is not None:
-            asked |= {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.read.numbers.items()}
-            found = {id(each.field): layout.unpack(each.adjoint) for each in reverser.read.fields}
+        if reverser.input_adjoints is not None:
+            asked |= {f"number {name}": each.sum(axis=(0, 1)) for name, each in reverser.input_adjoints.numbers.items()}
+            found = {id(each.field): layout.unpack(each.adjoint) for each in reverser.input_adjoints.fields}
             for name, ends in (transport.fields | column.fields).items():
                 asked |= {f"{end} {name}": found[id(field)] for end, field in zip(ENDS, ends, strict=True)}
         by_instant = reverser.boundary if trial.boundary is not None else {}
@@ -289,14 +289,17 @@ def test_branches_of_limiters_give_the_same_bits_kept_or_found_anew(monkeypatch:
     assert [name for name in kept if not np.array_equal(kept[name], anew[name])] == []
 
 
-@pytest.mark.parametrize(("read", "reactions"), [(False, False), (True, False), (False, True)])
-def test_all_else_is_the_same_where_less_is_asked_for(read: bool, reactions: bool) -> None:
+@pytest.mark.parametrize(("input_adjoints", "reactions"), [(False, False), (True, False), (False, True)])
+def test_all_else_is_the_same_where_less_is_asked_for(input_adjoints: bool, reactions: bool) -> None:
     """The bits agree; without any rates only to rounding: compilers may contract the sweeps differently."""
     kernel = toy_of_all_kinds()
     trial = random_trial(kernel, (4, 10), WEIGHTS["equal steps"], seed=1, sweeps=2)
     weights = weighed(trial, 1)
-    whole, less = adjoints(kernel, trial, weights), adjoints(kernel, trial, weights, read=read, reactions=reactions)
-    far = 0.0 if read or reactions else 1e-14
+    whole, less = (
+        adjoints(kernel, trial, weights),
+        adjoints(kernel, trial, weights, input_adjoints=input_adjoints, reactions=reactions),
+    )
+    far = 0.0 if input_adjoints or reactions else 1e-14
     alike = {name: bool(abs(each - whole[name]).max() <= far * abs(whole[name]).max()) for name, each in less.items()}
     assert [name for name, same in alike.items() if not same] == []
     assert ("reactions" in less) == reactions

@@ -90,7 +90,7 @@ class Operator:
     term: str | None = None
 
 
-ADVECTION: Final = Operator("carried", "face_flux", ())
+ADVECTION: Final = Operator("advection", "face_flux", ())
 """The operator of advection by the wind."""
 
 

@@ -233,11 +233,11 @@ def column_matrix(function: F) -> Any:
 def face_flux() -> Any:
     """Declare advection of all species through faces; budgets count it as `inflow` and `outflow`."""
 
-    def carried() -> tuple[()]:
+    def advected() -> tuple[()]:
         """Advection of all species through faces."""
         return ()
 
-    return OperatorDeclaration("face_flux", carried, "mol/s")
+    return OperatorDeclaration("face_flux", advected, "mol/s")
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,9 @@ class Derivatives:
         formulas = {}
         for key, kernel in self.kernels.items():
             reverser = kernel.reverser(
-                area.layout, self.constants, frozen=options.frozen, threads=options.threads, read=options.read,
-                reactions=options.reactions, halo_exchange=area.halo_exchange if kernel.shape.horizontal else None,
+                area.layout, self.constants, frozen=options.frozen, threads=options.threads,
+                input_adjoints=options.read, reactions=options.reactions,
+                halo_exchange=area.halo_exchange if kernel.shape.horizontal else None,
             )  # fmt: skip
             reverser.x = x
             formulas[key] = FormulaAdjoint(reverser, zero)

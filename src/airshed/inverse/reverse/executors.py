@@ -290,7 +290,7 @@ class AdjointExecutor:
     @property
     def reads(self) -> Sequence[SummedInputAdjoints]:
         """The adjoints of the inputs of operators, for each kernel; empty if not computed."""
-        return [each.read for each in self._reversers.values() if each.read is not None]
+        return [each.input_adjoints for each in self._reversers.values() if each.input_adjoints is not None]
 
     @property
     def _reversers(self) -> dict[str, Reverser]:

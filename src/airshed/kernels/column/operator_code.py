@@ -97,11 +97,6 @@ class OperatorCode:
         return self.rates[0]
 
     @property
-    def kept(self) -> bool:
-        """True if its rates are stored for the sweeps."""
-        return self.operator.kind in ("loss", "settling")
-
-    @property
     def levels(self) -> str:
         """The number of levels in which it has a rate."""
         return "1" if self.operator.ground else "NZ"
@@ -128,17 +123,17 @@ class OperatorsCode:
         ]  # fmt: skip
 
     @cached_property
-    def emptied(self) -> list[tuple[int, int]]:
+    def source_terms(self) -> list[tuple[int, int]]:
         """The budget terms and species of sources."""
         return sorted({(each.term or 0, species) for each in self.of("source") for species in each.species})
 
     @cached_property
-    def taken(self) -> list[int]:
+    def loss_terms(self) -> list[int]:
         """The budget terms of losses."""
         return sorted({each.term or 0 for each in self.of("loss", "settling")})
 
     @property
-    def alike(self) -> list[list[int]]:
+    def species_groups(self) -> list[list[int]]:
         """The species, grouped by equal loss operators."""
         found: dict[tuple[bool, ...], list[int]] = {}
         for number in range(self.species):

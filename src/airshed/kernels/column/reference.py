@@ -190,16 +190,16 @@ class ColumnRates:
     """Rates of all operators in columns at an instant, each (level, lat, lon).
 
     exchange  through upper faces [mol/s]
-    taken     loss of a species [1/s], by term and species
-    fallen    settling: air [mol/s] through the lower face, by term and species
-    given     source of a species [mol/mol/s], by term and species
+    losses    loss of a species [1/s], by term and species
+    settling  air [mol/s] through the lower face, by term and species
+    sources   source of a species [mol/mol/s], by term and species
     terms     number of budget terms
     """
 
     exchange: Array
-    taken: Mapping[tuple[int, int], Array]
-    fallen: Mapping[tuple[int, int], Array]
-    given: Mapping[tuple[int, int], Array]
+    losses: Mapping[tuple[int, int], Array]
+    settling: Mapping[tuple[int, int], Array]
+    sources: Mapping[tuple[int, int], Array]
     terms: int
 
 
@@ -282,11 +282,11 @@ def gauss_seidel(
     emission, taken, falling = np.zeros_like(q), np.zeros_like(q), np.zeros_like(q)
     for number, species in enumerate(emitted):
         emission[species, : equation.emission.shape[1]] += equation.emission[number]
-    for (_, species), rate in act.taken.items():
+    for (_, species), rate in act.losses.items():
         taken[species] += rate
-    for (_, species), flux in act.fallen.items():
+    for (_, species), flux in act.settling.items():
         falling[species] += flux
-    for (term, species), source in act.given.items():
+    for (term, species), source in act.sources.items():
         emission[species] += air * source
         own[term, species] += np.sum(air * source)
     for _ in range(sweeps):
@@ -301,9 +301,9 @@ def gauss_seidel(
             sums[1, species] = np.sum((kept - value) * air * (1.0 + g * (loss + taken[species])))
             sums[1, species] += np.sum((kept - value)[0] * g * falling[species, 0])
             sums[2, species] = np.sum(air * (production + loss * kept))
-    for (term, species), rate in act.taken.items():
+    for (term, species), rate in act.losses.items():
         own[term, species] += np.sum(air * rate * q[species])
-    for (term, species), flux in act.fallen.items():
+    for (term, species), flux in act.settling.items():
         own[term, species] += np.sum(flux[0] * q[species, 0])
     made = [_atoms_made(network, family, k, air, q) for family in families]
     return ColumnSolution(q, sums[0], sums[1], own, np.array(made), sums[2])

@@ -145,7 +145,8 @@ INLINE dpack vexp(dpack x) {
     return x < -700.0 ? dpack{} : result;
 }
 
-// log(x) in double for normal x > 0; minus infinity at 0, NaN for other x: x = 2^n m, m in [sqrt(1/2), sqrt 2), log m = 2 atanh(s), s = (m - 1)/(m + 1).
+// log(x) in double for normal x > 0; minus infinity at 0, NaN for other x: x = 2^n m, m in [sqrt(1/2), sqrt 2), log m = 2 atanh(s),
+// s = (m - 1)/(m + 1).
 INLINE dpack vlog(dpack x) {
     const ipack bits = (ipack)x;
     const ipack offset = bits - 0x3fe6a09e667f3bcdLL;

@@ -121,8 +121,8 @@ static bool keeps_branches(const Transposed& a, int64_t row, int64_t block) {
         && (block >= 0 || a.s.west.edge) && (block < a.s.blocks - 1 || a.s.east.edge);
 }
 
-// Contributions of a face between equal cells, with the exchange through it. First template parameter: whether by its stored branch; otherwise `see` computes
-// its differences.
+// Contributions of a face between equal cells, with the exchange through it. First template parameter: whether by its stored branch;
+// otherwise `see` computes its differences.
 template <bool KEPT, class See>
 INLINE Shares shares_through(pack flux, pack across, pack difference, unsigned branches, const See& see) {
     Shares p{};

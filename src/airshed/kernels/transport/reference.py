@@ -64,11 +64,11 @@ def face_value(before: Array, upstream: Array, downstream: Array, alpha: Array |
     Source: Hundsdorfer, Koren, van Loon & Verwer 1995, J. Comput. Phys. 117, 35-46.
     """
     behind, ahead = upstream - before, downstream - upstream
-    rising = np.sign(ahead.real)
+    upward_value = np.sign(ahead.real)
     smooth = alpha * ahead + beta * behind
-    least = np.where((rising * (ahead - behind)).real < 0.0, ahead, behind)
-    correction = np.where((rising * (smooth - least)).real < 0.0, smooth, least)
-    extremum = rising * np.sign(behind.real) <= 0.0
+    least = np.where((upward_value * (ahead - behind)).real < 0.0, ahead, behind)
+    correction = np.where((upward_value * (smooth - least)).real < 0.0, smooth, least)
+    extremum = upward_value * np.sign(behind.real) <= 0.0
     return np.asarray(upstream + np.where(extremum, 0.0, correction))
 
 
@@ -106,19 +106,19 @@ def upward_flux(q: Array, air: Array, top: Array, weights: Array) -> Array:
     levels = q.shape[1]
     for k in range(levels - 1):
         below2, above2 = q[:, max(k - 1, 0)], q[:, min(k + 2, levels - 1)]
-        rising = face_value(below2, q[:, k], q[:, k + 1], *weights[k, :2])
-        sinking = face_value(above2, q[:, k + 1], q[:, k], *weights[k, 2:])
-        flux[:, k] = air[k] * np.where(air[k] > 0.0, rising, sinking)
+        upward_value = face_value(below2, q[:, k], q[:, k + 1], *weights[k, :2])
+        downward_value = face_value(above2, q[:, k + 1], q[:, k], *weights[k, 2:])
+        flux[:, k] = air[k] * np.where(air[k] > 0.0, upward_value, downward_value)
     flux[:, -1] = air[-1] * np.where(air[-1] > 0.0, q[:, -1], top[:, None, None])
     return flux
 
 
 def transport(q: Array, air: AirFluxes, boundary: BoundaryValues, weights: Array) -> TransportResult:
     """Return the tendency of mixing ratios q (species, level, lat, lon) by air fluxes at an instant."""
-    turned, northward = np.swapaxes(q, -1, -2), np.swapaxes(air.northward, -1, -2)
+    transposed, northward = np.swapaxes(q, -1, -2), np.swapaxes(air.northward, -1, -2)
     west, east, south, north = boundary.along(*q.shape[-2:])
     x = flux_along(with_sides(q, air.eastward, west, east), air.eastward)
-    y = np.swapaxes(flux_along(with_sides(turned, northward, south, north), northward), -1, -2)
+    y = np.swapaxes(flux_along(with_sides(transposed, northward, south, north), northward), -1, -2)
     z = upward_flux(q, air.upward, boundary.top, weights)
     tendency = -np.diff(x, axis=3) - np.diff(y, axis=2) - np.diff(z, axis=1, prepend=0.0)
     into = (x[..., 0], -x[..., -1], y[:, :, 0], -y[:, :, -1], -z[:, -1])

@@ -172,12 +172,12 @@ class Reverser:
     top             adjoint of mixing ratios above the area, [lat][block][species]
     reactions       of a factor on each reaction's rate, [lat][block][reaction], zero if not requested; these add up
                     over steps
-    read            adjoints of the inputs of operators; None if not requested
+    input_adjoints  adjoints of the inputs of operators; None if not requested
     """
 
     def __init__(
         self, kernel: "StepDerivative", layout: Layout, constants: StepConstants, *, threads: int = 1,
-        read: bool = False, reactions: bool = True, halo_exchange: HaloExchange | None = None,
+        input_adjoints: bool = False, reactions: bool = True, halo_exchange: HaloExchange | None = None,
     ) -> None:  # fmt: skip
         self.kernel, self.layout, self._sweeps = kernel, layout, constants.sweeps
         self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
@@ -199,7 +199,7 @@ class Reverser:
         self._nothing = aligned_zeros((species * levels * layout.width,), layout.dtype)
         self._nowhere = aligned_zeros((levels, layout.width), layout.dtype)
         self._after: StepForcing | None = None
-        self.read = SummedInputAdjoints(layout, members(shape.operators)) if read else None
+        self.input_adjoints = SummedInputAdjoints(layout, members(shape.operators)) if input_adjoints else None
         self._call = self._structure(reactions)
         rows = _cuts(layout.rows, threads)
         self._rows, self._not_begun = (
@@ -219,7 +219,7 @@ class Reverser:
         call.beyond = tuple(strips)
         self._table.set_sides(_ADJOINT, (address(self._nothing), 0, 0, 0, 1))
         self._table.set_edges(_ADJOINT, self._beyond.adjoint)
-        call.own_rates, call.reactions_asked = self.read is not None, reactions
+        call.own_rates, call.reactions_asked = self.input_adjoints is not None, reactions
         call.top, call.reactions = map(address, (self.top, self.reactions))
         call.boundary = tuple(address(self._of_profile[side]) for side in SIDES)
         return call
@@ -249,8 +249,8 @@ class Reverser:
         for each in (self.x, *self._of_profile.values(), self.top, self.reactions):
             each[...] = 0.0
         self._of_instants.clear()
-        if self.read is not None:
-            self.read.clear()
+        if self.input_adjoints is not None:
+            self.input_adjoints.clear()
         self.start_after(tendency)
 
     def start_after(self, tendency: AnyArray) -> None:
@@ -289,7 +289,7 @@ class Reverser:
         call.has_columns, call.has_before = 1, isinstance(before, StepForcing)
         call.newest, call.air = address(newest.q), address(newest.air)
         self._place_sources(sources)
-        self._place_read(step)
+        self._place_input_adjoints(step)
         self._work(newest)
         self._b, self._b_after = self._b_after, self._b
         self._tendency, self._tendency_before = self._tendency_before, self._tendency
@@ -299,7 +299,7 @@ class Reverser:
     def finish(self, first: TimeLevel) -> None:
         """Complete the adjoint of the first level by the transport of the step that starts there."""
         self._call.has_columns, self._call.has_before = 0, 0
-        self._place_read(None)
+        self._place_input_adjoints(None)
         self._work(first)
         self._after = None
 
@@ -326,7 +326,11 @@ class Reverser:
 
     def save(self) -> dict[str, AnyArray]:
         """Return the arrays for :meth:`restore`, except those of fields that operators read."""
-        numbers = {} if self.read is None else {_NUMBER + name: each for name, each in self.read.numbers.items()}
+        numbers = (
+            {}
+            if self.input_adjoints is None
+            else {_NUMBER + name: each for name, each in self.input_adjoints.numbers.items()}
+        )
         by_instant = {f"{_BOUNDARY}{side}": each for side, each in self._of_profile.items()} | {
             f"{_BOUNDARY}{side}.{seconds!r}": each
             for seconds, sides in self._of_instants.items() for side, each in sides.items()
@@ -361,11 +365,11 @@ class Reverser:
                 share, adjoint = sources[place]
                 call.sources[place], call.shares[place], call.source_levels = address(adjoint), share, adjoint.shape[-2]
 
-    def _place_read(self, step: StepForcing | None) -> None:
-        if self.read is not None:
+    def _place_input_adjoints(self, step: StepForcing | None) -> None:
+        if self.input_adjoints is not None:
             column = None if step is None else step.column
             after = None if self._after is None else self._after.transport.fields
-            self.read.place(self._call, None if column is None else column.fields, after)
+            self.input_adjoints.place(self._call, None if column is None else column.fields, after)
 
     def _at_instant(self, seconds: float) -> dict[Side, Array]:
         """Return the arrays for the adjoints of the boundary concentrations at an instant."""

@@ -24,4 +24,4 @@ class Advection(Process, section="transport", order=10, model=TransportSection):
         """Return True if advection is on."""
         return self.advection
 
-    carried = face_flux()
+    transport = face_flux()
