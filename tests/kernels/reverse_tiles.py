@@ -50,12 +50,12 @@ class Neighbours:
     def sides(self) -> list[Side]:
         return [side for side in OPPOSITE if self.queues.cut.neighbour(self.tile.rank, side) is not None]
 
-    def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
-        for side, edge in given.items():
+    def __call__(self, outgoing: Mapping[Side, AnyArray], incoming: Mapping[Side, AnyArray]) -> None:
+        for side, edge in outgoing.items():
             other = self.queues.cut.neighbour(self.tile.rank, side)
             assert other is not None
             self.queues.waiting[other, OPPOSITE[side]].put(edge.copy())
-        for side, edge in taken.items():
+        for side, edge in incoming.items():
             edge[...] = self.queues.waiting[self.tile.rank, side].get(timeout=PATIENCE)
             self.queues.spoil(side, edge)
 
@@ -104,7 +104,7 @@ def run(kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights]) -> Pa
         return PassResult(levels, first, state.tendency.copy())
 
 
-def taken_back(
+def reversed_run(
     kernel: StepKernel, trial: Trial, weights: Sequence[StageWeights], passed: PassResult, seed: AnyArray,
     threads: int, place: tuple[slice, slice], halo_exchange: Neighbours | None,
 ) -> dict[str, AnyArray]:  # fmt: skip
@@ -158,7 +158,7 @@ class Whole:
         seed = np.random.default_rng(1).normal(size=passed.last.shape)
         seed[:, -1, ..., kernel.layout(*trial.fields.air.shape[1:]).last_lanes :] = 0.0
         everywhere = slice(None), slice(None)
-        found = taken_back(kernel, trial, weights, passed, seed, 1, everywhere, None)
+        found = reversed_run(kernel, trial, weights, passed, seed, 1, everywhere, None)
         return cls(kernel, trial, weights, passed, seed, found)
 
 
@@ -172,7 +172,7 @@ def differences(whole: Whole, cut: Decomposition, threads: int = 1, spoil: Spoil
         place = slice(*tile.rows), slice(*tile.blocks)
         part = part_of(whole.trial, tile.window)
         neighbours = Neighbours(queues, tile)
-        return taken_back(whole.kernel, part, whole.weights, whole.passed, whole.seed, threads, place, neighbours)
+        return reversed_run(whole.kernel, part, whole.weights, whole.passed, whole.seed, threads, place, neighbours)
 
     tiles = cut.tiles()
     with ThreadPoolExecutor(len(tiles)) as pool:

@@ -150,14 +150,14 @@ def empty_edges(layout: Layout, middle: tuple[int, ...], sides: Collection[Side]
 
 def fetch(halo_exchange: HaloExchange | None, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:
     """Fill the halo with the edges of neighbours, and send them the same edges of a packed field."""
-    given: dict[Side, AnyArray] = {}
+    outgoing: dict[Side, AnyArray] = {}
     for side, edge in edges.items():
         if side in ("south", "north"):
-            given[side] = field[: len(edge)] if side == "south" else field[-len(edge) :]
+            outgoing[side] = field[: len(edge)] if side == "south" else field[-len(edge) :]
         else:
-            given[side] = field[:, 0] if side == "west" else field[:, -1]
-    if halo_exchange is not None and given:
-        halo_exchange(given, edges)
+            outgoing[side] = field[:, 0] if side == "west" else field[:, -1]
+    if halo_exchange is not None and outgoing:
+        halo_exchange(outgoing, edges)
 
 
 class BlockingNeighbours:

@@ -117,11 +117,11 @@ class EdgeExchange:
         self._handle, self._to, self.sides = handle, to, tuple(to)
         self._under_way: list[tuple[MPI.Request, AnyArray]] = []
 
-    def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
+    def __call__(self, outgoing: Mapping[Side, AnyArray], incoming: Mapping[Side, AnyArray]) -> None:
         """Send arrays to neighbours, fill others with theirs, and return when both are complete."""
         handle, to = self._handle, self._to
-        pending = [(handle.Irecv(each, to[side], _SWAP_TAGS[OPPOSITE[side]]), each) for side, each in taken.items()]
-        for side, each in given.items():
+        pending = [(handle.Irecv(each, to[side], _SWAP_TAGS[OPPOSITE[side]]), each) for side, each in incoming.items()]
+        for side, each in outgoing.items():
             edge = np.ascontiguousarray(each)
             pending.append((handle.Isend(edge, to[side], _SWAP_TAGS[side]), edge))
         self._under_way = pending  # MPI may still use the arrays after an error that interrupts the wait

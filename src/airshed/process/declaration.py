@@ -183,9 +183,9 @@ def _faults(cls: "type[Process]") -> Iterator[str]:
 
     # settable numbers without an effect
     functions = [each.function for part in (own.instants, own.operators, own.updates) for each in part.values()]
-    given = {name for function in functions for name in arguments(function)}
+    read = {name for function in functions for name in arguments(function)}
     for name, setting in own.settings.items():
-        if setting.settable and name not in given:
+        if setting.settable and name not in read:
             yield (
                 f"{name} is settable, but no function of an instant or a step has it as an argument, so that a change "
                 "would have no effect"

@@ -127,10 +127,10 @@ class Composition:
         known = self._own(bound)
         for name, each in bound.own.updates.items():
             where = f"process {type(bound.process).__name__}: {name}()"
-            given = {key: self._given(where, key, known) for key in arguments(each.function)}
+            values = {key: self._argument(where, key, known) for key in arguments(each.function)}
             sizes = {key: len(self.arrays[key]) for key in each.names if key in self.arrays}
             try:
-                found = formulas(where, each, given, sizes)
+                found = formulas(where, each, values, sizes)
             except NoAxisError as error:
                 raise CaseError(f"{where} cannot become code: {error}") from error
             self._write(where, each, found, bound.own.fluxes)
@@ -177,7 +177,7 @@ class Composition:
             f"{suggestion(asked.field, offered)}"
         )
 
-    def _given(self, where: str, name: str, own: Mapping[str, Any]) -> Any:
+    def _argument(self, where: str, name: str, own: Mapping[str, Any]) -> Any:
         if name in own:
             return own[name]
         if name in self.values:

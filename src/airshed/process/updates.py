@@ -108,7 +108,7 @@ def update(*names: str) -> Callable[[F], Any]:
     return lambda function: Update(function, names)
 
 
-def formulas(where: str, each: Update, given: Arguments, sizes: Mapping[str, int] = {}) -> tuple[Expression, ...]:
+def formulas(where: str, each: Update, values: Arguments, sizes: Mapping[str, int] = {}) -> tuple[Expression, ...]:
     """Return the results of an update as formulas of its arguments, arrays element by element.
 
     where  process and function, for messages
@@ -127,7 +127,7 @@ def formulas(where: str, each: Update, given: Arguments, sizes: Mapping[str, int
         return Tracer(Symbol(name))
 
     try:
-        result = each.function(*(traced(name, given[name]) for name in inspect.signature(each.function).parameters))
+        result = each.function(*(traced(name, values[name]) for name in inspect.signature(each.function).parameters))
         results = result if isinstance(result, tuple | list) else [result]
         if len(each.names) == 1 and len(results) == sizes.get(each.names[0]):
             results = [results]
@@ -167,9 +167,9 @@ def check_updates(
     for name, each in updates.items():
         for fault in _faults_of_update(name, each):
             raise CaseError(f"process {process}: {name}() {fault}")
-        given = {key: words.get(key, Symbol(key)) for key in inspect.signature(each.function).parameters}
+        values = {key: words.get(key, Symbol(key)) for key in inspect.signature(each.function).parameters}
         with suppress(NoAxisError):  # sizes of arrays are known only in the model
-            formulas(f"process {process}: {name}()", each, given)
+            formulas(f"process {process}: {name}()", each, values)
     made = [name for each in updates.values() for name in each.names]
     for name in fluxes:
         if made.count(name) != 1:

@@ -30,14 +30,14 @@ class Values(Protocol):
 class Runner(Protocol):
     """Runner of the stages of one kernel."""
 
-    def run(self, number: int, stage: Stage, given: Any) -> Any:
+    def run(self, number: int, stage: Stage, inputs: Any) -> Any:
         """Advance the working state by a stage of the program.
 
         Parameters
         ----------
         number
             Number of the stage in its program.
-        given
+        inputs
             Input of the stage: its start and end [s], or its record in an earlier run.
 
         Returns
@@ -68,7 +68,7 @@ class AdjointValues(Protocol):
 
 
 def walk_forwards(
-    program: Program, runners: Mapping[str, Runner], values: Values | Mapping[str, Values], given: Sequence[Any]
+    program: Program, runners: Mapping[str, Runner], values: Values | Mapping[str, Values], inputs: Sequence[Any]
 ) -> list[Any]:
     """Run the stages of a step in their order; return the record of each.
 
@@ -79,7 +79,7 @@ def walk_forwards(
     values
         Values of each placement that this process has, see :mod:`airshed.program.placement`. Stages of other
         placements do not run; their record is None.
-    given
+    inputs
         Input of each stage, see :meth:`Runner.run`.
     """
     by_placement = values if isinstance(values, Mapping) else {program.home: values}
@@ -99,7 +99,7 @@ def walk_forwards(
 
         # stages without a placement here do not run
         runs = source is not None or target is not None
-        records.append(runners[stage.key].run(number, stage, given[number]) if runs else None)
+        records.append(runners[stage.key].run(number, stage, inputs[number]) if runs else None)
         if target is not None:
             target.is_written(number, stage.writes)
     return records

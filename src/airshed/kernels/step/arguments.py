@@ -263,6 +263,6 @@ class HaloExchange(Protocol):
         """Sides with a neighbouring rank."""
         ...
 
-    def __call__(self, given: Mapping[Side, AnyArray], taken: Mapping[Side, AnyArray]) -> None:
+    def __call__(self, outgoing: Mapping[Side, AnyArray], incoming: Mapping[Side, AnyArray]) -> None:
         """Send arrays to the neighbours on some open sides; receive arrays of the same shapes from them."""
         ...

@@ -204,13 +204,13 @@ class AdjointWriter:
         giving   add to the adjoints of the inputs of production and loss
         summing  add to the adjoints of factors on the rates of reactions
         """
-        network, speeds = self._network, self._speeds(number)
+        network, speeds = self._network, self._rate_products(number)
         production, loss = (
             self._sum(self._products(number, terms)) for terms in (network.production_terms, network.loss_terms)
         )
         return {
             "number": number, "name": network.names[number], "production": production, "loss": loss,
-            "speeds": list(self._named(speeds)), "giving": list(self._giving(number, speeds)),
+            "speeds": list(self._named(speeds)), "giving": list(self._contributions(number, speeds)),
             "summing": list(self._to_reactions(speeds)),
         }  # fmt: skip
 
@@ -229,12 +229,12 @@ class AdjointWriter:
     def _seen(self, number: int, other: int) -> tuple[str, int]:
         return "y1" if self.group_of[other] < self.group_of[number] else "y0", other
 
-    def _speeds(self, number: int) -> list[_RateProduct]:
+    def _rate_products(self, number: int) -> list[_RateProduct]:
         """Return the products of production and loss of a species, grouped by mixing ratios."""
         found: dict[tuple[str, tuple[tuple[str, int], ...]], _RateProduct] = {}
-        given = [("p", term) for term in self._network.production_terms[number]]
-        given += [("l", term) for term in self._network.loss_terms[number]]
-        for bar, term in given:
+        terms = [("p", term) for term in self._network.production_terms[number]]
+        terms += [("l", term) for term in self._network.loss_terms[number]]
+        for bar, term in terms:
             rate = self._table.rates[term.reaction]
             symbols = [("n", 0)] * rate.air_power
             symbols += [("k", place) for place in rate.functions] + [("j", place) for place in rate.photolyses]
@@ -254,14 +254,14 @@ class AdjointWriter:
             yield f"const pack r{place} = {speed.bar} * ({self._sum(speed.rate, of_adjoint=True)});"
             self.operations += 1
 
-    def _giving(self, number: int, speeds: Sequence[_RateProduct]) -> Iterator[str]:
+    def _contributions(self, number: int, speeds: Sequence[_RateProduct]) -> Iterator[str]:
         """Yield statements that add to the adjoints of the inputs of production and loss."""
-        given: defaultdict[int, dict[Key, float]] = defaultdict(dict)
+        contributions: defaultdict[int, dict[Key, float]] = defaultdict(dict)
         for place, speed in enumerate(speeds):
             for at, (_, other) in enumerate(speed.factors):
                 key = (("r", place), *speed.factors[:at], *speed.factors[at + 1 :])
-                given[other][key] = given[other].get(key, 0.0) + 1.0
-        for other, products in given.items():
+                contributions[other][key] = contributions[other].get(key, 0.0) + 1.0
+        for other, products in contributions.items():
             yield f"bar[{other} * NZ + z] += {self._sum(products, of_adjoint=True)};"
             self.operations += 1
 

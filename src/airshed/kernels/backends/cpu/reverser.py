@@ -72,11 +72,11 @@ class NeighbourEdges:
             places: dict[Side, AnyArray] = {
                 "west": field[:, 0], "east": field[:, blocks - 1], "south": field[1:2], "north": field[rows - 1 : rows],
             }  # fmt: skip
-            given = {side: places[side] for side in _ALONG[along] if side in self.sides}
-            taken = {side: aligned_empty(each.shape, field.dtype) for side, each in given.items()}
-            if self.halo_exchange is not None and given:
-                self.halo_exchange(given, taken)
-            kept = self._fields[id(field)] = field, taken
+            outgoing = {side: places[side] for side in _ALONG[along] if side in self.sides}
+            incoming = {side: aligned_empty(each.shape, field.dtype) for side, each in outgoing.items()}
+            if self.halo_exchange is not None and outgoing:
+                self.halo_exchange(outgoing, incoming)
+            kept = self._fields[id(field)] = field, incoming
         return kept[1]
 
 
