@@ -165,7 +165,7 @@ export async function steers({ open, given }) {
   await page.keyboard.press("Enter");
   await press(button("Apply here"), "Enter");
   await done(given.factor);
-  await press(page.getByText("Release something"), "Enter");
+  await press(page.getByText("Accidental release"), "Enter");
   for (const [label, value] of [["Longitude", given.place[0]], ["Latitude", given.place[1]], ["Rate [kg/s]", 3]]) {
     await press(page.getByLabel(label), "ControlOrMeta+a");
     await page.keyboard.type(String(value));
@@ -182,7 +182,7 @@ export async function steers({ open, given }) {
 /** Release a species at a place, then undo it. */
 export async function releases({ open, given, ask }) {
   const page = await open({ view: { variable: given.species, panel: "steer" } });
-  await page.getByText("Release something").click();
+  await page.getByText("Accidental release").click();
   await page.getByLabel("Species").selectOption(given.species);
   await page.getByRole("button", { name: "Choose the place on the map" }).click();
   await page.mouse.click(...(await pixel(page, ...given.place)));

@@ -27,7 +27,7 @@ export function Release() {
   };
   return (
     <details class="release" open={picking}>
-      <summary>Release something</summary>
+      <summary>Accidental release</summary>
       <form onSubmit={(event) => void send(event)}>
         <fieldset>
           <legend class="hidden">Release</legend>
