@@ -233,7 +233,7 @@ def test_a_state_that_is_lost_within_a_batch_is_not_written(tmp_path, batches, m
 
 
 def test_nobody_goes_on_from_steps_that_were_broken_off(tmp_path, monkeypatch):
-    """Ctrl-C once the state is the next one, and the time not yet: no restart tells one for the other."""
+    """Ctrl-C between the update of the state and that of the time: no restart confuses the two."""
     simulation = airshed.Simulation(make(), WINDS, puff(), output=tmp_path / "run")
     simulation.step()
     executor = simulation.model.executor

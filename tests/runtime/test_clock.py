@@ -10,8 +10,8 @@ from airshed.core.alarm import INSTANT, Alarm
 from airshed.runtime.clock import Clock
 
 
-class Stepped:
-    """Does nothing but step, by `longest` [s] at most, in a forcing that changes at multiples of `change` [s]."""
+class SteppingModel:
+    """Model with steps of at most `longest` [s], and with a forcing that changes at multiples of `change` [s]."""
 
     def __init__(self, longest, change=3600.0):
         self.seconds, self._longest, self._change = 0.0, longest, change
@@ -24,8 +24,8 @@ class Stepped:
 
 
 def ends_of_steps(due, *, end, longest, change=3600.0, most=lambda: 1, until=()):
-    """The ends of all steps, asked for `most()` at a time and until each of `until`, and the looks amid them."""
-    model = Stepped(longest, change)
+    """Return the ends of all steps in batches of `most()` until each of `until`, and the times within steps."""
+    model = SteppingModel(longest, change)
     clock, times, looks, shown = Clock(model, due, end), [0.0], [], 0.0
     for target in [*until, end]:
         while shown < target:
@@ -99,18 +99,18 @@ def test_neither_stops_nor_how_many_steps_are_asked_for_change_the_steps(interva
 
 
 def test_the_next_steps_end_with_what_is_due():
-    model = Stepped(100.0)
+    model = SteppingModel(100.0)
     clock = Clock(model, [Alarm(450.0)], 7200.0)
     assert clock.next_steps(7200.0, 3) == [90.0, 180.0, 270.0]
     assert clock.next_steps(7200.0, 50) == [90.0, 180.0, 270.0, 360.0, 450.0]
     assert clock.next_steps(200.0, 50) == [90.0, 180.0]
     model.seconds = 180.0
-    assert clock.next_steps(200.0, 50) == []  # somebody looks amid the next one
+    assert clock.next_steps(200.0, 50) == []  # a time within the next step
     assert clock.planned == [270.0, 360.0, 450.0]
 
 
 def test_steps_that_a_restart_left_are_made_as_they_were_to_be():
-    model = Stepped(100.0)
+    model = SteppingModel(100.0)
     model.seconds = 120.0
     clock = Clock(model, [Alarm(450.0)], 7200.0, [150.0, 170.0, 450.0])
     assert clock.next_steps(7200.0, 2) == [150.0, 170.0]
@@ -128,14 +128,14 @@ def test_nothing_is_due_before_the_first_time():
 def test_the_division_of_a_year_does_not_look_at_all_of_it():
     """Its cost would else grow with the square of the length: the steps of a year, for each output."""
 
-    class Counted(Stepped):
+    class CountingModel(SteppingModel):
         asked = 0
 
         def longest_step(self, until):
             self.asked += 1
             return 300.0
 
-    model = Counted(300.0, change=1e9)
+    model = CountingModel(300.0, change=1e9)
     clock = Clock(model, [Alarm(600.0)], 3.2e7)
     assert clock.next_steps(600.0, 8) == [300.0, 600.0]
     assert len(clock.planned) == 2

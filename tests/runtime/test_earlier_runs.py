@@ -1,4 +1,4 @@
-"""An earlier run in the folder: never begun anew in silence where it is resumed, never replaced by other results."""
+"""An earlier run in the folder: a resumed run never restarts silently, and other results never replace it."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Who may use a simulation, and what is left of one that nobody can reach any more."""
+"""Use of a simulation by one thread, and the release of the resources of an unreachable simulation."""
 
 import gc
 import os
@@ -72,7 +72,7 @@ def test_a_second_thread_is_refused_while_one_steps(use):
     def observe(_):
         with ThreadPoolExecutor(1) as other, pytest.raises(CaseError, match="another thread is using this simulation"):
             other.submit(use, simulation).result()
-        refused.append(simulation["TRACER"].shape)  # what the thread itself calls goes on
+        refused.append(simulation["TRACER"].shape)  # calls of the same thread are allowed
         simulation.request_stop()
 
     with airshed.Simulation(case()) as simulation:

@@ -1,4 +1,4 @@
-"""A state that is no longer finite is told before anybody sees it, and never written, whatever is asked for next."""
+"""A state that is not finite is reported before it is read, and never written, by any later call."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def make(integrator="imex"):
 
 
 def lose(simulation):
-    """Two good steps, and one with what is no number, of which the kernels would make zeros: the step tells it."""
+    """Two good steps, and one with NaN, which the kernels would turn into zeros: the step reports it."""
     simulation.step()
     simulation.step()
     simulation.model.stepper.state.q[...] = np.nan
@@ -63,7 +63,7 @@ def test_a_lost_state_is_not_written(tmp_path, integrator):
 
 
 def test_what_goes_wrong_with_the_last_restart_is_told(tmp_path, monkeypatch):
-    """Nothing is written after it, so that no later call would tell."""
+    """Later calls write no output, and would not report it."""
     simulation = airshed.Simulation(make(), WINDS, output=tmp_path / "run")
     simulation.step()
 

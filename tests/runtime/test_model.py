@@ -1,4 +1,4 @@
-"""The runtime needs of a model what `Model` says: one that is not of air has records, restarts and times."""
+"""The runtime requires only the members of `Model`: a model other than air has records, restarts and times."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ SHEEP = FieldSpec("sheep", ("lat", "lon"), "1", "Sheep in a paddock")
 CASE: dict[str, Any] = {
     "grid": {"area": {"lon": [0, 4], "lat": [0, 4]}, "spacing": "1 deg", "layers": ["1 m"]},
     "time": {"start": "2022-01-01T00:00:00Z", "length": "6 h"},
-    "chemistry": {"mechanism": "tracer"},  # of which this model knows nothing
+    "chemistry": {"mechanism": "tracer"},  # which this model does not use
     "output": [{"every": "1 h", "strategy": "files"}],
     "restart": {"every": "2 h"},
 }
@@ -111,7 +111,7 @@ def test_a_field_that_the_model_lacks_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_model_of_air_has_what_the_protocol_names() -> None:
-    """A type checker says more; this finds a member that only the protocol has."""
+    """Find members that only the protocol has; a type checker finds more."""
     asked = {name for name in vars(Model) if not name.startswith("_")}
     with airshed.Simulation(airshed.Case.load("tracer-rotation")) as simulation:
         model: Model = simulation.model

@@ -1,4 +1,4 @@
-"""What a person is told before a run begins."""
+"""Notices before a run begins."""
 
 import xarray as xr
 

@@ -19,7 +19,7 @@ STOPS = [60.0, 60.05, 61.0, 600.0, 3599.97, 3600.0, 3600.03, 4321.0, 7199.0, 720
 
 
 def case(integrator="imex", every="1 h", *, restart="1 h"):
-    """With mixing in four layers, or without it in two: the catalogue has libraries of both."""
+    """Return a case with mixing in four layers, or without it in two, whose libraries are in the catalogue."""
     layers = ["200 m", "400 m", "700 m", "1000 m"] if integrator == "imex" else ["200 m", "1000 m"]
     return airshed.Case.from_dict({
         "grid": {"area": {"lon": [-3, 3], "lat": [-3, 3]}, "spacing": "0.5 deg", "layers": layers},

@@ -78,7 +78,7 @@ def test_without_the_wait_before_a_step_records_are_torn(tmp_path, slow_copies, 
 @pytest.mark.parametrize("batch", [2, 3, 8])
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_a_batch_leaves_what_is_still_to_be_copied(tmp_path, slow_copies, monkeypatch, integrator, batch):
-    """Of the five steps after a record one leaves it as it is, or none: the others have to wait for the copy."""
+    """Only one of the five steps after a record, or none, leaves it unchanged: the other steps wait for the copy."""
     expected = written(tmp_path / "waited_for", make(integrator, strategy="gather:sync", every=5 * STEP))
     batches = set_batch(monkeypatch, batch)
     assert written(tmp_path / "behind", make(integrator, every=5 * STEP)).identical(expected)
@@ -99,7 +99,7 @@ def test_a_batch_that_goes_on_over_the_step_that_needs_the_copy_tears_records(tm
 
 
 def set_batch(monkeypatch, most):
-    """Let models make batches of so many steps; return where batches begin and how many steps they have."""
+    """Set the size of the batches of models; return the starts of batches and their numbers of steps."""
     through, batches = AirModel.step_through, []
 
     def step_through(model, ends):
@@ -147,4 +147,4 @@ def test_the_summary_tells_output_and_restarts_apart(tmp_path):
     output, restarts = map(float, re.search(pattern, note).groups())
     assert output * 1e6 == pytest.approx((tmp_path / "run" / "output.nc").stat().st_size, rel=0.05)
     left = [path.stat().st_size for path in (tmp_path / "run" / "restart").iterdir()]
-    assert restarts * 1e6 == pytest.approx(4 * np.mean(left), rel=0.1)  # of which the last two are kept
+    assert restarts * 1e6 == pytest.approx(4 * np.mean(left), rel=0.1)  # of which the last two are stored

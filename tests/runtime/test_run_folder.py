@@ -1,4 +1,4 @@
-"""What lies in a run folder is what docs/reference/output.md says, by every strategy and however the run ended."""
+"""The files in a run folder are those of docs/reference/output.md, for every strategy and any end of the run."""
 
 import re
 from fnmatch import fnmatch

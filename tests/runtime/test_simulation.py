@@ -99,7 +99,7 @@ def test_a_setting_that_does_nothing_is_told():
 
 
 def test_what_resuming_does_is_told(tmp_path):
-    """Nothing there yet: it begins, so that one command can begin and go on; later it goes on."""
+    """A run in an empty folder begins, so that one command can begin and continue; later it continues."""
 
     def notices(*, resume):
         with airshed.Simulation(make(), STEADY, output=tmp_path / "run", resume=resume) as simulation:
@@ -389,7 +389,7 @@ def test_each_mistake_is_told_in_a_line_or_two(mistake):
 
 
 def test_a_simulation_is_closed_once_however_often_it_is_asked_to(monkeypatch):
-    """Closing tells the other group of ranks to end; told twice, it would end the next simulation at its start."""
+    """Closing ends the other group of ranks; a second message would end the next simulation at its start."""
     closed = []
     with airshed.Simulation(make(), STEADY) as sim:
         monkeypatch.setattr(sim.model, "close", lambda close=sim.model.close: (closed.append(1), close()))

@@ -118,7 +118,7 @@ def seconds_of(result, name="time"):
     ("every", "length"), [("1 h", "4 h"), ("17 min", "4 h"), ("1999.8 s", "4 h"), ("100 s", "1700 s")]
 )
 def test_the_mean_of_what_rises_linearly_is_exact(tmp_path, every, length):
-    """Whether records are at ends of steps, within steps, or several within one, as those of the last case."""
+    """Records at the ends of steps, within steps, and several within one step, as in the last case."""
     more = [mean("70 s", "more")] if every == "100 s" else []
     result = written(tmp_path / "run", case(mean(every), *more, length=length))
     begin, end = seconds_of(result, "time_bnds").T

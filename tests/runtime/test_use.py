@@ -1,4 +1,4 @@
-"""What a user asks of a simulation is done or refused in words: times, values without units, one that is closed."""
+"""Requests to a simulation are executed or refused with a message: times, values without units, a closed one."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone

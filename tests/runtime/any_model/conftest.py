@@ -29,13 +29,13 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Return what runs `airshed ARGUMENTS` in a folder with the cases lorenz.toml and row.toml; `die` ends it amid."""
+    """Return a function that runs `airshed ARGUMENTS` in a folder with lorenz.toml and row.toml; `die` kills it."""
     return run_in(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return what gives the folder of a run of a case on one rank, which is made when it is first asked for."""
+    """Return a function that returns the folder of a run of a case on one rank, which runs with the first call."""
     folders: dict[tuple[str, ...], Path] = {}
 
     def folder_of(case: str, *options: str) -> Path:
@@ -50,7 +50,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
 
 
 def run_in(folder: Path) -> Run:
-    """Put the cases into a folder, and return what runs `airshed ARGUMENTS` there."""
+    """Write the cases into a folder, and return a function that runs `airshed ARGUMENTS` there."""
     (folder / "lorenz.toml").write_text(CASE.format(model="lorenz", length="40 s", every="1 s"))
     (folder / "row.toml").write_text(CASE.format(model="row", length="1 h", every="10 min"))
 
@@ -66,7 +66,7 @@ def run_in(folder: Path) -> Run:
 
 @pytest.fixture
 def kind(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModelKind]:
-    """Return what gives the kind of a model here; cases can name it then."""
+    """Return a function that registers a model of these tests and returns its kind."""
     monkeypatch.syspath_prepend(MODELS)
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
 

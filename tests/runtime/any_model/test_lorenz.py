@@ -1,4 +1,4 @@
-"""A model without space under the real program and the real simulation: output, restart, and what it cannot have."""
+"""A model without space with the real program and simulation: output, restarts, and refused options."""
 
 import signal
 from pathlib import Path

@@ -19,7 +19,7 @@ from airshed.runtime.registry import BuiltModel, ModelKind
 
 
 class Rain(Process, section="rain", order=10):
-    """Rain fills the bucket; what does not fit runs off."""
+    """Rain fills the bucket; the excess runs off."""
 
     fallen = weather("rain", "mm")
     runoff = flux("mm", "Water that runs off in a day.")
@@ -30,7 +30,7 @@ class Rain(Process, section="rain", order=10):
 
 
 class Drainage(Process, section="drainage", order=20):
-    """What is above field capacity drains, a share of it in a day."""
+    """Water above field capacity drains, by a fraction per day."""
 
     share = number(0.5, "Share that drains in a day.", settable=True, ge=0.0, le=1.0)
     drained = flux("mm", "Water that drains in a day.")
