@@ -33,7 +33,7 @@ def test_a_window_belongs_to_the_day_in_which_it_ends_by_the_european_rule():
 
 
 def test_a_window_belongs_to_the_day_in_which_it_starts_by_the_american_rule():
-    """From 7:00 on; those of the night before 7:00 count for no day."""
+    """Windows that start from 7:00 count; windows of the night before 7:00 belong to no day."""
     values = np.full(72, 10.0)
     values[20:28] = 90.0
     assert mda8(series(values), rule="US").values[:2].tolist() == [90.0, 10.0]
@@ -78,7 +78,7 @@ def test_daily_means_and_maxima_by_hand():
 
 
 def test_aot40_by_hand():
-    """Hours from 8:00 to 20:00 CET are those that end from 8:00 to 19:00 UTC."""
+    """The hours from 8:00 to 20:00 CET end from 8:00 to 19:00 UTC."""
     values = np.full(48, 39.0)
     values[7] = 50.0  # the hour from 7:00 to 8:00 UTC, the first that counts
     values[18] = 45.0  # 18:00 to 19:00 UTC, the last

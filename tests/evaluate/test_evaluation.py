@@ -213,7 +213,7 @@ def test_a_high_inlet_is_compared_with_the_layer_that_contains_it(run: Path, tmp
 
 
 def test_the_output_that_suits_the_observed_interval_is_taken(tmp_path: Path) -> None:
-    """Hourly observations take instants beside means of six hours, and hourly means before instants."""
+    """Hourly observations use instants rather than means of six hours, and hourly means rather than instants."""
     from airshed.evaluate.run_fields import RunFields
 
     with (
@@ -352,7 +352,7 @@ def test_an_interrupted_evaluation_leaves_the_earlier_one(run: Path, tmp_path: P
 
 
 def test_the_indicator_of_ozone_is_that_of_the_daily_maximum_of_8_hour_means(run: Path, tmp_path: Path) -> None:
-    """With one day there is one value, so that the indicator is its error over twice its uncertainty."""
+    """A single day has one value: the indicator is its error divided by twice its uncertainty."""
     file = write_observations(tmp_path / "o.csv", hourly("A", 7.25, 52.0, bias=4.0))
     found = airshed.evaluate(run, file)
     observed = found.matched.observations.value[-8:].mean()

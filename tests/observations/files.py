@@ -1,4 +1,4 @@
-"""Files of observations for tests, and what is read of them."""
+"""Files of observations for tests, and their observations."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ STATIONS = StationTable([Station(name, "", 8.0, 50.0) for name in ("DENW095", "m
 
 
 class Read:
-    """What comes of a file: observations, rejected rows, and the summary."""
+    """Result of reading a file: observations, rejected rows, and the summary."""
 
     def __init__(self, selection: ObservationSelection, summary: FileSummary) -> None:
         self.selection, self.summary = selection, summary

@@ -39,7 +39,7 @@ def test_pyaro_needs_no_line_of_names(tmp_path: Path) -> None:
     rows = "NO2,A,8,50,21,ug m-3,2022-08-31 00:00:00,2022-08-31 01:00:00\n" * 2
     found = read(tmp_path, rows, stations=None)
     assert found.rows == [("A", "NO2", 0.0, 1.0, 21.0)]
-    assert found.rejected == {"the same observation stands before": 1}
+    assert found.rejected == {"duplicate of an earlier row": 1}
 
 
 # ---- OpenAQ ----------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_uk_air_has_several_sites_side_by_side(tmp_path: Path) -> None:
     ("dates", "fault"),
     [
         (["08/31/2022", "09/01/2022"], "08/31/2022 have the month first"),
-        (["09/01/2022", "09/02/2022"], "day and month of dates such as 09/01/2022 cannot be told apart"),
+        (["09/01/2022", "09/02/2022"], "day and month of dates such as 09/01/2022 are ambiguous"),
     ],
 )
 def test_dates_with_the_month_first_are_refused(tmp_path: Path, dates: list[str], fault: str) -> None:

@@ -120,7 +120,7 @@ def test_a_row_that_the_choice_refuses_is_told_with_file_and_line(
         ({"averaging": "1"}, "averaging needs a unit"),
         ({"averaging": "-1 h"}, "averaging is -3600 s; give 0 s"),
         ({"station": ""}, "station is empty"),
-        ({"station": "first", "value": "22"}, "the same observation stands before"),
+        ({"station": "first", "value": "22"}, "duplicate of an earlier row"),
         ({"value": "0", "error": "0.0", "representativeness": "0"}, "error is 0; give one above 0"),
         *[({"value": text}, NO_VALUE) for text in ("", "nan", "NA", "null", "--", "No data")],
         *[({"value": text}, CENSORED) for text in ("<LOD", "<0.5", "< 2", ">200", "BDL", "n.d.")],
@@ -156,14 +156,14 @@ def test_one_bad_row_is_passed_over_and_shown(tmp_path: Path, changes: dict[str,
     ],
 )
 def test_a_station_that_stands_twice_counts_once(tmp_path: Path, place: dict[str, str], taken: int) -> None:
-    """With fewer digits, or from 0 to 360; another town of the same name stays, and so does another hour."""
+    """Coordinates may have fewer digits, or run from 0 to 360; another town or another hour is no duplicate."""
     lon = float(ROW["lon"]) + 0.004
     words = {"lon": lon, "turned": lon + 360.0, "away": lon + 0.1}
     again = {name: text.format(**words) for name, text in place.items()}
     rows = line(lon=f"{lon}", value="21") + line(**{"lon": f"{lon}", "value": "22", **again})
     found, into = stations(tmp_path, HEADER + rows)
     assert len(found.value) == taken
-    assert [row.reason for row in into.rejected] == ["the same observation stands before"] * (2 - taken)
+    assert [row.reason for row in into.rejected] == ["duplicate of an earlier row"] * (2 - taken)
 
 
 def test_values_that_may_be_measured_stay(tmp_path: Path) -> None:

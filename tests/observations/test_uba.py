@@ -65,7 +65,9 @@ def test_the_hour_that_clocks_repeat_is_rejected_where_the_file_has_it_once(tmp_
     text = HEAD + row("2022-10-30 02:00", "7") + row("2022-10-30 03:00", "5")
     found = read(tmp_path, text, "2022-10-29", 2.0)
     assert [each[4] for each in found.rows] == [7.0]
-    assert found.rejected["the hour occurs twice in Europe/Berlin as clocks go back, the file has it 1 times"] == 3
+    assert (
+        found.rejected["the hour occurs twice in Europe/Berlin at the end of summer time, the file has it 1 times"] == 3
+    )
 
 
 def test_missing_values_and_cut_rows_are_counted(tmp_path: Path) -> None:

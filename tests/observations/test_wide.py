@@ -46,7 +46,7 @@ def test_a_given_period_overrides_the_distance_of_times(tmp_path: Path) -> None:
     assert read(tmp_path, text).hours == [(0.0, 0.25), (0.25, 0.5)]
     assert read(tmp_path, text, averaging=3600.0).hours == [(0.0, 1.0), (0.25, 1.25)]
     ostluft = read(tmp_path, OSTLUFT, "2020-06-30", 2.0, averaging=3600.0)
-    assert ostluft.hours[0] == (23.5, 24.0)  # the file itself says min30
+    assert ostluft.hours[0] == (23.5, 24.0)  # the interval in the file is min30
 
 
 def test_ostluft_labels_the_start_in_standard_time_all_year(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ class _CallablePackage(ModuleType):
     """Callable package: ``airshed.evaluate`` is both the function and the package of these modules."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Evaluation:
-        """See :func:`airshed.evaluate.evaluation.evaluate`."""
+        """Evaluate runs against observations; see :func:`airshed.evaluate.evaluation.evaluate`."""
         return evaluate(*arguments, **options)
 
 

@@ -6,8 +6,8 @@ counts as missing. Days have a fixed offset from UTC, since the rules refer to s
 
 References
 ----------
-Directive 2008/50/EC, Annex VII A and B (maximum daily 8-hour mean, AOT40, required proportion of valid data)
-40 CFR Part 50, Appendix U, section 3 (daily maximum 8-hour average of ozone in the United States)
+- Directive 2008/50/EC, Annex VII A and B (maximum daily 8-hour mean, AOT40, required proportion of valid data)
+- 40 CFR Part 50, Appendix U, section 3 (daily maximum 8-hour average of ozone in the United States)
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ _LEAST_SHARE: Final = 0.75
 
 @dataclass(frozen=True)
 class _Windows:
-    """8-hour windows of a day: those that end in it, or start in it from hour `first` on; `least` must be valid."""
+    """8-hour windows that end in a day, or start in it from hour `first`; `least` hours must be valid."""
 
     by: Label
     first: int

@@ -66,10 +66,10 @@ def rank_histogram(o: Array, m: Array) -> Array:
 def crps(o: Array, m: Array, estimator: Estimator = "fair") -> Array:
     """Return the continuous ranked probability score of each value (n,), in the unit of the values; 0 is perfect.
 
-    mean_i |m_i - o| - sum_ij |m_i - m_j| / (2 d), where d is k^2 by the standard estimator, the score of the
-    distribution of the members itself, and k (k - 1) by the fair one, whose expected value is that of the distribution
-    that the members are drawn from, whatever their number. The fair score can be below 0. With one member the standard
-    score is the absolute error.
+    mean_i |m_i - o| - sum_ij |m_i - m_j| / (2 d). For the standard estimator d is k^2, and the score is that of the
+    distribution of the members. For the fair estimator d is k (k - 1). Its expected value is the score of the
+    distribution from which the members are drawn, for any number of members. The fair score can be negative. With one
+    member the standard score is the absolute error.
     """
     count = len(m)
     if estimator == "fair":

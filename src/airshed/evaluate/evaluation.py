@@ -48,7 +48,7 @@ _SPELLINGS: Final = {"PM25": "PM2.5", "PM2_5": "PM2.5", "ozone": "O3", "nitrogen
 class EvaluationOptions:
     """Settings of an evaluation.
 
-    species    species to compare; empty: all that runs and observations have in common
+    species    species to compare; empty: all species that runs and observations have in common
     placement  "bilinear" between cell centres, or "cell": the value of the cell that contains the station
     traffic    whether traffic stations are scored
     """
@@ -169,7 +169,7 @@ def evaluate(
     units : mapping
         Unit by pollutant for files without units.
     species : sequence of names
-        Species to compare; by default all that runs and observations have in common.
+        Species to compare; by default all species that runs and observations have in common.
     placement : "bilinear" or "cell"
         Interpolate between the centres of cells, or take the cell that contains the station.
     traffic : bool

@@ -74,7 +74,7 @@ class ObservationFiles:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Return the files of a folder, or those that a pattern such as ``data/*.csv`` matches; else the path."""
+    """Return the files of a folder, or the matches of a pattern such as ``data/*.csv``; else the path."""
     if path.is_dir():
         found = sorted(each for each in path.iterdir() if _may_hold(each))
         if all(each.name == TABLE for each in found):

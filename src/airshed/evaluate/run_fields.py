@@ -63,7 +63,7 @@ class Source:
 
     @property
     def is_mean(self) -> bool:
-        """Whether values are means in time, by ``cell_methods``."""
+        """True if values are means in time, by ``cell_methods``."""
         return "time: mean" in str(self.dataset[self.name].attrs.get("cell_methods", "")) and self.bounds is not None
 
     @property
@@ -299,7 +299,7 @@ def _grid(dataset: "xr.Dataset", path: Path) -> Grid:
 
 
 def _is_comparable(variable: "xr.DataArray") -> bool:
-    """Whether a field is a mixing ratio or a mass at instants or as means: no extreme, and in the lowest layer."""
+    """Return True for a mixing ratio or mass in the lowest layer, at instants or as means, without extremes."""
     unit, method = (str(variable.attrs.get(name, "")) for name in ("units", "cell_methods"))
     is_value = not any(word in method for word in ("maximum", "minimum", "sum"))
     return is_value and {"time", "lat", "lon"} <= set(variable.dims) and (unit in _RATIO_UNITS or unit in MASS_UNITS)

@@ -60,7 +60,7 @@ class Score:
 
     @property
     def is_complete(self) -> bool:
-        """Whether a station has enough data; True for other groups."""
+        """True if a station has enough data; True for other groups."""
         return not self.coverage < ENOUGH
 
 
@@ -84,7 +84,7 @@ def score_table(pairs: Pairs, classes: Mapping[str, str], unscored: frozenset[st
 
 @dataclass(frozen=True)
 class _Subject:
-    """One run and species of some pairs."""
+    """Run and species of a group of pairs."""
 
     pairs: Pairs
     run: int

@@ -5,10 +5,10 @@ Each formula takes two arrays of shape (n,) without missing values: ``o`` observ
 
 References
 ----------
-Boylan and Russell 2006, Atmospheric Environment 40, 4946-4959, doi:10.1016/j.atmosenv.2005.09.087 (MB, NMB, FB, FE)
-Willmott 1981, Physical Geography 2, 184-194, doi:10.1080/02723646.1981.10642213 (IOA)
-Chang and Hanna 2004, Meteorology and Atmospheric Physics 87, 167-196, doi:10.1007/s00703-003-0070-7 (FAC2)
-Baker and Pan 2017, Atmosphere 8, 210, doi:10.3390/atmos8110210 (names of MONET)
+- Boylan and Russell 2006, Atmospheric Environment 40, 4946-4959, doi:10.1016/j.atmosenv.2005.09.087 (MB, NMB, FB, FE)
+- Willmott 1981, Physical Geography 2, 184-194, doi:10.1080/02723646.1981.10642213 (IOA)
+- Chang and Hanna 2004, Meteorology and Atmospheric Physics 87, 167-196, doi:10.1007/s00703-003-0070-7 (FAC2)
+- Baker and Pan 2017, Atmosphere 8, 210, doi:10.3390/atmos8110210 (names of MONET)
 """
 
 from collections.abc import Callable, Mapping

@@ -84,7 +84,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Observation:
-    """One observation that was checked; see :class:`Observations` for units."""
+    """Checked observation; see :class:`Observations` for units."""
 
     station: str
     kind: str

@@ -121,7 +121,7 @@ def _check_dates(file: TextFile, layout: Layout) -> None:
     if monthly:
         raise DataError(f"{file.path}: dates such as {monthly} have the month first; write them as 2022-08-31")
     if found and layout.name not in _DAY_FIRST:
-        raise DataError(f"{file.path}: day and month of dates such as {found[0][2]} cannot be told apart; write them "
+        raise DataError(f"{file.path}: day and month of dates such as {found[0][2]} are ambiguous; write them "
                         "as 2022-08-31")  # fmt: skip
 
 
@@ -234,7 +234,7 @@ class _FileReader:
 
     @property
     def _refuses(self) -> bool:
-        """Whether rows outside the window are an error."""
+        """True if rows outside the window are an error."""
         return self._layout.own and self._selection.rules.outside == "refuse"
 
     def _skip(self, reason: str, line: int, values: int = 1) -> None:
@@ -269,8 +269,8 @@ class _FileReader:
         for records in self._twice.values():
             if len(records) != 2:
                 for record, _, _ in records:
-                    self._reject(record, f"the hour occurs twice in {self._clock.convention.zone} as clocks go back, "
-                                         f"the file has it {len(records)} times")  # fmt: skip
+                    self._reject(record, f"the hour occurs twice in {self._clock.convention.zone} at the end of summer "
+                                         f"time, the file has it {len(records)} times")  # fmt: skip
                 continue
             for number, (record, spans, _) in enumerate(reversed(records) if descending else records):
                 if self._selection.is_within(*spans[number]) or self._refuses:

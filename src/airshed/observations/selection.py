@@ -200,8 +200,8 @@ class SelectionRules:
 class ObservationSelection:
     """Observations within a grid and a window of ``length`` [s] of some species, from any number of files.
 
-    rejected  rows that are not used; `observations` adds those that a comparison with all others rejects
-    stations  coordinates and class of each station of an observation, as far as files and tables have them
+    rejected  rows that are not used; `observations` adds rows that are rejected by comparison with all other rows
+    stations  coordinates and class of each station of an observation, if files or tables have them
     """
 
     def __init__(self, grid: Grid, length: float, species: Sequence[str], rules: SelectionRules | None = None) -> None:
@@ -231,7 +231,7 @@ class ObservationSelection:
 
     @property
     def has_own_flags(self) -> bool:
-        """Whether the rules define the valid flags, rather than the layout."""
+        """True if the rules define the valid flags, rather than the layout."""
         return tuple(self.rules.good) != SelectionRules.good
 
     def observes(self, parameter: str) -> bool:
@@ -262,7 +262,7 @@ class ObservationSelection:
         lon = self._place(each)[0]
         key = (each.station, each.kind, species, self._place_of_station(each, lon), each.begin, each.end)
         if key in self._selected:
-            self.reject(each.where, "the same observation stands before", each.station, f"{each.value:g}")
+            self.reject(each.where, "duplicate of an earlier row", each.station, f"{each.value:g}")
             return False
         self._selected[key] = each._replace(parameter=species, lon=lon)
         return True
@@ -391,7 +391,7 @@ class ObservationSelection:
 
 
 def _fault(each: Candidate) -> str:
-    """Return what is wrong with a row in any case, "" for nothing."""
+    """Return the fault of a row, independent of settings; "" for none."""
     for name, value, limit in (("lon", each.lon, 720.0), ("lat", each.lat, 90.0)):
         if not abs(value) <= limit:
             return f"{name} is {value:g}; give degrees, finite ones"

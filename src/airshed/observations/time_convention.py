@@ -114,7 +114,7 @@ def _offset(zone: str | None) -> timedelta | None:
 class Means(NamedTuple):
     """Begin and end of a mean [s since the start of the window]; two pairs in the repeated hour of a clock change.
 
-    fault  what is wrong with the labels, "" for nothing
+    fault  fault of the labels, "" for none
     """
 
     spans: tuple[tuple[float, float], ...]

@@ -20,7 +20,7 @@ _MARGIN: Final = timedelta(hours=39)
 
 
 class Record(NamedTuple):
-    """One value as text, as the file has it.
+    """Value of a file with its attributes, all as unparsed text.
 
     line    number in the file, from 1
     time    its label;  end: the label of its end where the file has both
@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 class FileOptions(NamedTuple):
-    """Settings for what a file does not contain.
+    """Settings for information that a file does not contain.
 
     station    identifier of the station where no row has one; "" for the file's name
     parameter  of a file of one pollutant; "" for the file's name

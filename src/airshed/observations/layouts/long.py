@@ -95,7 +95,7 @@ def read_long(
 
 
 def _place(file: TextFile, cells: list[str], key: tuple[str, str, str], about: Columns) -> Station | str:
-    """Return the station of a row, "" where it has no coordinates, or what is wrong with them."""
+    """Return the station of a row, "" for a row without coordinates, or a message about invalid coordinates."""
     if not key[1] and not key[2]:
         return ""
     numbers = []

@@ -113,8 +113,8 @@ class ChemistrySection(Section):
         "`imex`: transport, column and chemistry in one implicit-explicit step, solved by Gauss-Seidel sweeps. The "
         "other integrators split chemistry from transport and column, and solve it by a Rosenbrock method with "
         "adaptive steps in each cell: `strang` in two half steps around transport, `lie` after transport, `symmetric` "
-        "as the mean of both orders, `concurrent` from the same state as transport, so that two groups of ranks can "
-        "run simultaneously. See docs/explanation/integrators.md.",
+        "as the mean of both orders, `concurrent` from the same state as transport. With the latter, two groups of "
+        "ranks can run simultaneously. See docs/explanation/integrators.md.",
     )
     sweeps: Whole = setting(
         2,
@@ -139,9 +139,9 @@ class TransportSection(Section):
     diffusion: Switch = setting(True, "Whether turbulence mixes the species vertically.")
     vertical: Literal["with horizontal", "with chemistry"] = setting(
         "with horizontal",
-        "whether vertical transport, mixing, emission and deposition are in one step with horizontal "
-        "transport, or split from it, in half steps next to those of chemistry; horizontal transport is then separate, "
-        "level by level. docs/how-to/parallel.md gives the cost.",
+        "coupling of vertical transport, mixing, emission and deposition: in one step with horizontal transport, or in "
+        "half steps next to those of chemistry; horizontal transport then treats each level separately. "
+        "docs/how-to/parallel.md gives the cost.",
         only_for=SPLITTINGS,
     )
 
