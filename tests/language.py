@@ -23,10 +23,9 @@ SUFFIXES: Final = (".py", ".md", ".ipynb", ".ts", ".tsx", ".css", ".cpp", ".hpp"
 EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/language.py", "tests/test_language.py")
 """Files that are history or quote the words."""
 PENDING: Final = (
-    "cases/", "docs/explanation/", "docs/how-to/", "docs/reference/", "src/airshed/cli/",
-    "src/airshed/inverse/", "src/airshed/models/", "src/airshed/observations/",
-    "src/airshed/plot/", "src/airshed/verify/", "tests/cli/", "tests/evaluate/", "tests/inverse/", "tests/io/",
-    "tests/mechanism/", "tests/models/", "tests/observations/", "tests/plot/", "tests/verify/",
+    "cases/", "docs/explanation/", "docs/how-to/", "docs/reference/", "src/airshed/cli/", "src/airshed/inverse/",
+    "src/airshed/models/", "src/airshed/observations/", "src/airshed/plot/", "src/airshed/verify/", "tests/cli/",
+    "tests/evaluate/", "tests/inverse/", "tests/models/", "tests/observations/", "tests/plot/", "tests/verify/",
 )  # fmt: skip
 """Files that do not satisfy the rules yet: the test skips them."""
 

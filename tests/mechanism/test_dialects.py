@@ -71,7 +71,7 @@ def test_unknown_functions_are_questions_of_the_side_file(tmp_path: Path) -> Non
     result = CliRunner().invoke(app, ["mechanism", "check", str(path), "--write-rates"])
     assert result.exit_code == 1
     text = (tmp_path / "m.rates.toml").read_text()
-    assert text.startswith('"ARR2(a, b, t)" = '), "what is there stays"
+    assert text.startswith('"ARR2(a, b, t)" = '), "existing text is unchanged"
     assert text.count('"ARR2(') == 1
     assert '#? "k46(a1, a2)" =   # 1 reaction, first <R33>: k46(TEMP, C_M)' in text
     assert '#? "j(Pj_no2)" =' in text
@@ -301,7 +301,7 @@ def test_a_long_list_of_faults_ends_with_whole_lines(tmp_path: Path) -> None:
     lines = str(caught.value).splitlines()
     assert all(line.endswith("is not declared") or "did you mean" in line for line in lines[:-1])
     assert lines[-1] == f"and {16 - len(lines) + 1} more"
-    assert len(str(caught.value)) < 1200, "what is longer is cut in its middle"
+    assert len(str(caught.value)) < 1200, "longer texts are shortened"
 
 
 def test_a_text_among_arguments_is_part_of_the_name(tmp_path: Path) -> None:

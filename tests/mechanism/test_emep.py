@@ -157,7 +157,7 @@ class Box:
         return y
 
     def rates(self, seconds: float, day: float) -> np.ndarray:
-        if self.moment != (seconds, day):  # the solver asks several times for one moment
+        if self.moment != (seconds, day):  # the solver evaluates one time repeatedly
             air, self.moment = self.conditions(seconds) | {"daylight": day}, (seconds, day)
             for constant, numbers in self.varying.items():
                 self.k[numbers] = evaluate(constant, air)

@@ -53,7 +53,7 @@ double k(double x) { if (x > 0) { return x; } }
 #INITVALUES
 CFACTOR = 2.5e19;
 NO = 1.4E-9; O3 = 2*(1.e-8 + 1e-8); CH4 = 1.8D-6;
-ALL_SPEC = 1e-12; { for those without a value, wherever it stands }
+ALL_SPEC = 1e-12; { for those without a value, wherever it is written }
 VAR_SPEC = 0;
 """
 

@@ -73,7 +73,7 @@ def test_end_states(name: str) -> None:
 
 
 def test_pollu_follows_mixing_ratios_in_any_air() -> None:
-    """With M = 1e6 molecules cm-3 the numbers of the source are those of the network, except for the minute."""
+    """At M = 1e6 molecules cm-3 the numbers of the source are those of the network, except for the minute."""
     network = load_mechanism("pollu")
     k = rates(network, {"M": 1e6})
     assert (k[0], k[1], k[18]) == pytest.approx((0.35 / 60, 26.6 / 60, 4.44e11 / 60), rel=1e-15)

@@ -31,7 +31,7 @@ def test_pattern_is_that_of_the_tendency() -> None:
         y = np.random.default_rng(3).uniform(0.5, 1.5, len(network.species))
         seen = np.stack([tendency(network, k, y + step) - tendency(network, k, y) for step in np.eye(len(y))], axis=1)
         np.testing.assert_array_equal(seen != 0.0, jacobian_pattern(network))
-    assert jacobian_pattern(load_mechanism("small_strato")).sum() == 18  # KPP's manual says so
+    assert jacobian_pattern(load_mechanism("small_strato")).sum() == 18  # as in KPP's manual
     assert jacobian_pattern(load_mechanism("tracer")).sum() == 0
 
 

@@ -135,7 +135,7 @@ def test_check_says_so_and_converts(tmp_path: Path) -> None:
         report = convert(str(tmp_path / "mcm.def"), tmp_path / name)
         assert report.ok, report.facts
         again = load_mechanism(tmp_path / name)
-        assert again.sums == network.sums, "what a run refuses of a sum it refuses of a converted one"
+        assert again.sums == network.sums, "a run treats a converted sum alike"
         assert again.initial == network.initial
         assert rates(again, AIR) == pytest.approx(rates(network, AIR), rel=1e-14)
         assert ("note" in report.facts) == (name != "out.eqn")
@@ -272,7 +272,7 @@ def test_an_air_of_the_files_own_code_is_no_species(tmp_path: Path) -> None:
 
 def test_a_solver_that_does_not_keep_sums_is_refused(tmp_path: Path) -> None:
     network = network_of(tmp_path)
-    with pytest.raises(CaseError, match="lets RO2 and the species of that sum drift apart; take ros2"):
+    with pytest.raises(CaseError, match="lets RO2 and the species of that sum diverge; use ros2"):
         airshed.box(network, box_of("gauss-seidel"))
 
 

@@ -17,7 +17,7 @@ from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
 
 Air = dict[str, np.ndarray]
 
-STEP = 1e-9  # [s]: what rounding moves in it is far below 1 mol m-3
+STEP = 1e-9  # [s]: the effect of rounding is far below 1 mol m-3
 
 
 def tracer(number: int) -> str:

@@ -120,7 +120,7 @@ class BoxModel(PlainModel):
         if network.sums:
             raise CaseError(
                 f"solver.method gauss-seidel lets {listed(sorted(network.sums))} and the species of that sum"
-                f" drift apart; take {', '.join(METHODS)}"
+                f" diverge; use {', '.join(METHODS)}"
             )
         column = compile_box(self.forcing, solver.precision)
         return GaussSeidelCells(column, self.forcing, self.conditions, self.begin.at), column.seconds["compile"]
