@@ -35,6 +35,7 @@ MANY = {
     "inverse/receptors/point_gradient.py: point_gradient": "options of a gradient, all but three by name",
     "models/box/run.py: run_box": "options of a command, all but three by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",
+    "plot/run.py: plot_run": "the Python form of a command, all but four by name",
     "runtime/simulation.py: __init__": "options of a run, all but the case by name",
 }
 """Functions of more parameters.
