@@ -92,6 +92,27 @@ def test_every_page_is_in_a_folder_by_purpose() -> None:
     assert folders == {"decisions", "explanation", "history", "how-to", "project", "reference", "tutorials"}
 
 
+def listed(index: Path) -> set[Path]:
+    """Return the pages in the lists of an index."""
+    blocks = re.findall(r"```\{toctree\}\n(.*?)```", index.read_text(encoding="utf-8"), re.DOTALL)
+    names = [line for block in blocks for line in block.splitlines() if line and not line.startswith(":")]
+    return {path.resolve() for name in names for path in index.parent.glob(f"{name}.md")}
+
+
+def test_every_page_is_in_an_index() -> None:
+    indexes = [path for path in tracked("docs/*.md") if path.name == "index.md"]
+    found = {path for index in indexes for path in listed(index)}
+    pages = {path.resolve() for path in tracked("docs/*.md") if path.is_file()}
+    assert pages - found == {ROOT / "docs" / "index.md"}
+
+
+def test_pages_of_an_index_are_found(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.md").touch()
+    (tmp_path / "index.md").write_text("[c](c.md)\n```{toctree}\n:maxdepth: 1\n\na\nb*\n```\n")
+    assert {path.name for path in listed(tmp_path / "index.md")} == {"a.md", "b.md"}
+
+
 def test_links_out_of_the_pages_become_paths() -> None:
     with_inner_links = runpy.run_path(str(EXTENSIONS / "links.py"))["with_inner_links"]
 
