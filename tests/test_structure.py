@@ -15,10 +15,12 @@ SHORT = {
     "cli/main.py": "an entry point",
     "core/arrays.py": "array types for annotations everywhere",
     "core/alarm.py": "files and the runtime share it",
+    "cli/commands/schema.py": "a command of its own",
     "core/version.py": "the build reads it",
     "formula/invariant.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",
     "kernels/backend.py": "the interface: names of a backend, for all users of one",
+    "models/air/emissions/sectors.py": "a table of names",
     "verify/figure.py": "every check returns it",
 }
 """Modules below 40 lines, in addition to ``__init__`` of packages, and processes, each of which is a file."""

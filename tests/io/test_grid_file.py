@@ -1,4 +1,4 @@
-"""Grids of files: WRF, I/O API, GRIDDESC and CF, and what is refused."""
+"""Grids of files: WRF, I/O API, GRIDDESC and CF, and the refusal of others."""
 
 from pathlib import Path
 from typing import Any
