@@ -61,6 +61,10 @@ def test_fields_chosen(small: xr.Dataset) -> None:
 def test_an_unknown_field_is_refused_with_those_there_are(small: xr.Dataset) -> None:
     with pytest.raises(DataError, match=r"no field 'NO3'; it has: O3, NO2, air_pressure, air_temp"):
         Results(small, RUN).chosen(["NO3"])
+    with pytest.raises(DataError, match=r"no field 'Ozone'; it has: .*; did you mean O3\?$"):
+        Results(small, RUN).chosen(["Ozone"])
+    with pytest.raises(DataError, match=r"no field 'xyz'; it has: [^?]*$"):  # without a similar name there is no hint
+        Results(small, RUN).chosen(["xyz"])
 
 
 def test_a_file_that_is_no_run_is_refused(small: xr.Dataset) -> None:
