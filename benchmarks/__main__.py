@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from airshed.cli.errors import Guarded
+from airshed.cli.errors import CommandGroup
 from airshed.cli.options import AsJson, Overrides
 from airshed.cli.render import show
 
@@ -23,7 +23,7 @@ Picture = Annotated[Path | None, typer.Option(metavar="FILE.png", help="Also dra
 
 
 app = typer.Typer(
-    cls=Guarded, invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False,
+    cls=CommandGroup, invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 adjoints = typer.Typer(invoke_without_command=True)

@@ -25,9 +25,9 @@ EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/
 PENDING: Final = (
     "cases/", "docs/explanation/verification.md", "docs/how-to/adjoint.md", "docs/how-to/assimilation.md",
     "docs/how-to/box.md", "docs/how-to/models.md", "docs/how-to/pasture-inputs.md", "docs/how-to/pictures.md",
-    "docs/reference/pasture-case-file.md", "docs/reference/pasture.md", "src/airshed/cli/", "src/airshed/inverse/",
-    "src/airshed/models/", "src/airshed/plot/", "src/airshed/verify/", "tests/cli/", "tests/inverse/",
-    "tests/models/", "tests/plot/", "tests/verify/",
+    "docs/reference/pasture-case-file.md", "docs/reference/pasture.md", "src/airshed/inverse/",
+    "src/airshed/models/", "src/airshed/verify/", "tests/inverse/",
+    "tests/models/", "tests/verify/",
 )  # fmt: skip
 """Files that do not satisfy the rules yet: the test skips them."""
 

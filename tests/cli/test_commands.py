@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 from airshed import __version__
 from airshed.cli import progress
 from airshed.cli.commands import adjoint as adjoint_command
-from airshed.cli.errors import Guarded
+from airshed.cli.errors import CommandGroup
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, cell_text
@@ -70,7 +70,7 @@ def test_numbers_that_cannot_be_are_refused_in_plain_words(value: str, told: str
 
 
 def test_help_shows_words_in_brackets() -> None:
-    """What is in brackets is markup of the help's text, and not shown, unless it is escaped."""
+    """Text in brackets is markup of the help, and not shown, unless it is escaped."""
 
     def texts(command: Any) -> Iterator[str]:
         yield from (option.help or "" for option in command.params if hasattr(option, "help"))
@@ -138,7 +138,7 @@ def test_the_estimate_grows_with_the_work() -> None:
 def seconds_of(*settings: str) -> float:
     """The estimated time of west-europe with some settings changed."""
     found = re.match(
-        r"about (\d+) s with \d threads?, on cores of", str(estimate(Case.load("west-europe", settings))["time"])
+        r"about (\d+) s with \d threads?, on idle cores of", str(estimate(Case.load("west-europe", settings))["time"])
     )
     assert found
     return float(found[1])
@@ -196,7 +196,10 @@ def test_reports_are_tables_or_json_and_a_failed_check_is_exit_code_1(monkeypatc
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_measuring(tmp_path: Path) -> None:
-    for picture, reason in ((tmp_path / "x.svg", "ends with .png"), (tmp_path / "no" / "x.png", "there is no folder")):
+    for picture, reason in (
+        (tmp_path / "x.svg", "must end in .png"),
+        (tmp_path / "no" / "x.png", "there is no folder"),
+    ):
         result = CliRunner().invoke(benchmarks, ["io", "--picture", str(picture)])
         assert result.exit_code != 0
         assert reason in result.output
@@ -304,17 +307,17 @@ def test_a_note_is_as_wide_as_the_console_not_as_its_table(capsys: pytest.Captur
     assert note in capsys.readouterr().out.splitlines()
 
 
-class Interrupted:
+class InterruptedName:
     def __set_name__(self, owner: type, name: str) -> None:
         raise KeyboardInterrupt
 
 
 def test_ctrl_c_while_a_class_is_made_is_no_traceback() -> None:
-    program = typer.Typer(cls=Guarded)
+    program = typer.Typer(cls=CommandGroup)
 
     @program.command()
     def interrupted() -> None:
-        type("Late", (), {"value": Interrupted()})
+        type("Late", (), {"value": InterruptedName()})
 
     @program.command()
     def defective() -> None:
@@ -379,12 +382,12 @@ def test_other_work_shows_its_parts_on_a_terminal_alone(
 def test_forward_and_backward_are_parts_of_one_whole() -> None:
     seen: list[tuple[str, float]] = []
 
-    class Noted(progress.Work):
+    class WorkRecord(progress.Work):
         def show(self, now: str, done: float) -> None:
             seen.append((now, done))
 
     for part, done in (("forward", 0.0), ("forward", 1.0), ("backward", 0.0), ("backward", 1.0)):
-        adjoint_command._show(Noted("", quiet=True), part, done)
+        adjoint_command._show(WorkRecord("", quiet=True), part, done)
     assert seen == [("forward    0%", 0.0), ("forward  100%", 0.2), ("backward   0%", 0.2), ("backward 100%", 1.0)]
 
 

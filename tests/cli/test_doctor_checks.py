@@ -1,4 +1,4 @@
-"""What ``airshed doctor`` looks at, and what it advises."""
+"""Checks of ``airshed doctor``, and their advice."""
 
 import io
 import json
@@ -68,18 +68,18 @@ def test_packages_of_extras_are_not_required() -> None:
 
 
 def test_the_checks_are_shown_as_a_table_and_as_json() -> None:
-    checks = [Check("disk", "warning", "full [/tmp]", "make room")]
+    checks = [Check("disk", "warning", "full [/tmp]", "free space")]
     page = io.StringIO()
     Console(file=page, width=60).print(as_table(checks))
     assert "full [/tmp]" in page.getvalue()
-    assert "make room" in page.getvalue()
+    assert "free space" in page.getvalue()
     answer = json.loads(json.dumps(as_dict(checks)))
     assert answer["healthy"] is True
-    assert answer["checks"] == [{"name": "disk", "status": "warning", "detail": "full [/tmp]", "advice": "make room"}]
+    assert answer["checks"] == [{"name": "disk", "status": "warning", "detail": "full [/tmp]", "advice": "free space"}]
 
 
 def test_an_optional_compiler_that_is_not_installed_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is a compiler; without one the advice names it."""
+    """Only the advice on a missing compiler names it."""
     monkeypatch.setattr(doctor, "has_zig", lambda: False)
     assert "ziglang" not in {check.name for check in collect()}
     assert not any(check.status == "ok" and "not installed" in check.detail for check in collect())

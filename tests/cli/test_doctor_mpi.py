@@ -1,4 +1,4 @@
-"""What ``airshed doctor`` says of MPI: found, mixed up, or not there."""
+"""Checks of MPI by ``airshed doctor``: found, mixed up, or missing."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ def by_name() -> dict[str, Check]:
 
 @pytest.fixture(scope="module")
 def checks() -> dict[str, Check]:
-    """Return what is found where no variable chooses."""
+    """Return the checks without variables that select an MPI."""
     with pytest.MonkeyPatch.context() as patch:
         for name in VARIABLES:
             patch.delenv(name, raising=False)

@@ -27,7 +27,7 @@ def test_show_tells_rates_at_temperature_and_pressure() -> None:
     assert fourth["k"] == pytest.approx(8e-12 * 2.718281828459045 ** (-2060 / 250))
     assert (fourth["unit of k"], tables["Reactions"][2]["unit of k"]) == ("cm3/s", "1/s")
     assert tables["Atoms"][0] == {
-        "atom": "O", "conserved in reactions": 5, "not in": 0, "change in the first of those": ""
+        "atom": "O", "conserved in reactions": 5, "not in": 0, "change in the first of them": ""
     }  # fmt: skip
     assert report["facts"]["Jacobian"] == "4 of 4 entries, 100.0 %"
     assert tables["Parameters"][0]["name"] == "j_O2"
@@ -72,7 +72,7 @@ def test_convert_writes_and_reads_back(tmp_path: Path) -> None:
     assert load_mechanism(tmp_path / "new.eqn").names == ("O", "O3")
     refused = mechanism("convert", "chapman", tmp_path / "new.txt")
     assert refused.exit_code == 2
-    assert "the name does not determine the format" in refused.stderr
+    assert "the suffix does not determine the format" in refused.stderr
 
 
 def test_map_prints_a_species_map() -> None:

@@ -32,11 +32,11 @@ class Info:
     fraction: float = 0.5
 
 
-class Counting:
-    """Stands in for the simulation: steps of ten minutes; ``during`` is called before each of them."""
+class CountingSimulation:
+    """Stand-in for the simulation: steps of ten minutes; ``during`` is called before each of them."""
 
-    during: ClassVar[Callable[["Counting"], None]] = staticmethod(lambda simulation: None)
-    last: ClassVar["Counting"]
+    during: ClassVar[Callable[["CountingSimulation"], None]] = staticmethod(lambda simulation: None)
+    last: ClassVar["CountingSimulation"]
     notices: ClassVar[list[str]] = []
     has_map = True
 
@@ -47,7 +47,7 @@ class Counting:
         self.end, self.closed, self.stride = case.time.length.value, False, 1
         type(self).last = self
 
-    def __enter__(self) -> "Counting":
+    def __enter__(self) -> "CountingSimulation":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -74,9 +74,9 @@ class Counting:
 
 
 @pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counting]:
+def counting(monkeypatch: pytest.MonkeyPatch) -> type[CountingSimulation]:
     module = ModuleType("airshed.runtime.simulation")
-    fake = type("Simulation", (Counting,), {})
+    fake = type("Simulation", (CountingSimulation,), {})
     module.Simulation = fake  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return fake
@@ -90,7 +90,9 @@ def run(tmp_path: Path, *arguments: str) -> Result:
     return airshed("run", "tracer-rotation", "--output", tmp_path / "out", *arguments)
 
 
-def test_a_run_ends_with_a_summary_and_says_where_the_results_are(counting: type[Counting], tmp_path: Path) -> None:
+def test_a_run_ends_with_a_summary_and_says_where_the_results_are(
+    counting: type[CountingSimulation], tmp_path: Path
+) -> None:
     result = run(tmp_path, "--threads", "2", "--set", "time.length=3 h")
     assert result.exit_code == 0, result.output
     assert (counting.last.steps, counting.last.output, counting.last.resume) == (18, tmp_path / "out", False)
@@ -99,13 +101,15 @@ def test_a_run_ends_with_a_summary_and_says_where_the_results_are(counting: type
         assert part in result.stdout
 
 
-def test_without_a_terminal_there_is_nothing_but_the_summary(counting: type[Counting], tmp_path: Path) -> None:
+def test_without_a_terminal_there_is_nothing_but_the_summary(
+    counting: type[CountingSimulation], tmp_path: Path
+) -> None:
     result = run(tmp_path, "--set", "time.length=3 h")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith("Summary\n")
 
 
-def test_on_demand_there_is_a_line_for_each_simulated_hour(counting: type[Counting], tmp_path: Path) -> None:
+def test_on_demand_there_is_a_line_for_each_simulated_hour(counting: type[CountingSimulation], tmp_path: Path) -> None:
     lines = run(tmp_path, "--verbose", "--set", "time.length=3 h").stderr.splitlines()
     assert len(lines) == 4
     assert lines[1].startswith("2022-06-01 01:00 UTC  step 6 (600 s)   33%  2.5 M cells/s  ")
@@ -114,20 +118,20 @@ def test_on_demand_there_is_a_line_for_each_simulated_hour(counting: type[Counti
 
 @pytest.mark.parametrize("options", [[], ["--quiet"], ["--verbose"]])
 def test_progress_asks_for_no_smaller_batches_of_steps_than_the_model_makes(
-    counting: type[Counting], tmp_path: Path, options: list[str]
+    counting: type[CountingSimulation], tmp_path: Path, options: list[str]
 ) -> None:
     assert run(tmp_path, *options).exit_code == 0
     assert counting.last.stride >= LARGEST_BATCH
 
 
 @pytest.mark.parametrize("options", [["--quiet"], ["--quiet", "--verbose"]])
-def test_quiet_says_nothing(counting: type[Counting], tmp_path: Path, options: list[str]) -> None:
+def test_quiet_says_nothing(counting: type[CountingSimulation], tmp_path: Path, options: list[str]) -> None:
     result = run(tmp_path, *options)
     assert (result.exit_code, result.output) == (0, "")
 
 
 def test_from_where_a_run_goes_on_is_a_line_and_damage_one_even_where_quiet(
-    counting: type[Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    counting: type[CountingSimulation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "notices", ["2.npz is damaged; an earlier restart is taken", "resumed at 1 h"])
     damaged = "airshed: 2.npz is damaged; an earlier restart is taken\n"
@@ -136,7 +140,7 @@ def test_from_where_a_run_goes_on_is_a_line_and_damage_one_even_where_quiet(
 
 
 def test_the_results_go_to_a_folder_named_after_the_case(
-    counting: type[Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    counting: type[CountingSimulation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert airshed("run", "tracer-rotation", "-q", "--resume").exit_code == 0
@@ -144,8 +148,8 @@ def test_the_results_go_to_a_folder_named_after_the_case(
     assert counting.last.resume
 
 
-def test_ctrl_c_stops_at_a_step_boundary(counting: type[Counting], tmp_path: Path) -> None:
-    def interrupt(simulation: Counting) -> None:
+def test_ctrl_c_stops_at_a_step_boundary(counting: type[CountingSimulation], tmp_path: Path) -> None:
+    def interrupt(simulation: CountingSimulation) -> None:
         if simulation.steps == 6:
             signal.raise_signal(signal.SIGINT)
 
@@ -157,8 +161,8 @@ def test_ctrl_c_stops_at_a_step_boundary(counting: type[Counting], tmp_path: Pat
     assert "--resume continues" in result.stderr
 
 
-def test_ctrl_c_in_the_last_step_is_a_finished_run(counting: type[Counting], tmp_path: Path) -> None:
-    def interrupt(simulation: Counting) -> None:
+def test_ctrl_c_in_the_last_step_is_a_finished_run(counting: type[CountingSimulation], tmp_path: Path) -> None:
+    def interrupt(simulation: CountingSimulation) -> None:
         if simulation.seconds == simulation.end - 600.0:
             signal.raise_signal(signal.SIGINT)
 
@@ -166,8 +170,8 @@ def test_ctrl_c_in_the_last_step_is_a_finished_run(counting: type[Counting], tmp
     assert run(tmp_path, "-q").exit_code == 0
 
 
-def test_a_second_ctrl_c_ends_at_once(counting: type[Counting], tmp_path: Path) -> None:
-    def interrupt(simulation: Counting) -> None:
+def test_a_second_ctrl_c_ends_at_once(counting: type[CountingSimulation], tmp_path: Path) -> None:
+    def interrupt(simulation: CountingSimulation) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
@@ -192,7 +196,7 @@ main()
 
 
 def interrupted_early(*arguments: str, rank: str = "") -> tuple[int, str]:
-    """Run the program, which gets Ctrl-C while it imports what the last argument names."""
+    """Run the program, with Ctrl-C during the import that the last argument names."""
     ranks = {"PMI_RANK": rank, "PMI_SIZE": "2"} if rank else {}
     command = [sys.executable, "-c", INTERRUPTED_EARLY, "run", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **ranks})
@@ -211,14 +215,14 @@ def test_ctrl_c_before_the_run_began_is_told_by_the_first_rank_alone() -> None:
 
 
 def test_ctrl_c_once_the_command_has_begun_stops_it() -> None:
-    """The negative control: what answers early answers no longer."""
+    """The negative control: the early handler is removed."""
     assert interrupted_early("airshed.case.locations") == (130, "airshed: stopped\n")
 
 
 def test_ctrl_c_while_arguments_are_read_is_told() -> None:
     code = (
         "import signal; from airshed.cli import main, errors; "
-        "errors.Guarded.make_context = lambda *all, **more: signal.raise_signal(signal.SIGINT); main.main()"
+        "errors.CommandGroup.make_context = lambda *all, **more: signal.raise_signal(signal.SIGINT); main.main()"
     )
     done = subprocess.run([sys.executable, "-c", code, "run", "x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "airshed: interrupted before it began\n")
@@ -243,8 +247,10 @@ def test_a_signal_is_handled_as_before_when_the_block_ends() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_errors_in_the_run_are_messages_and_defects_are_tracebacks(counting: type[Counting], tmp_path: Path) -> None:
-    def fail(simulation: Counting) -> None:
+def test_errors_in_the_run_are_messages_and_defects_are_tracebacks(
+    counting: type[CountingSimulation], tmp_path: Path
+) -> None:
+    def fail(simulation: CountingSimulation) -> None:
         raise NumericalError("O3 is not a number at 2022-06-01 00:00; take a shorter time.step")
 
     counting.during = staticmethod(fail)
@@ -252,7 +258,7 @@ def test_errors_in_the_run_are_messages_and_defects_are_tracebacks(counting: typ
     assert result.exit_code == 2
     assert result.stderr == "airshed: error: O3 is not a number at 2022-06-01 00:00; take a shorter time.step\n"
 
-    def defect(simulation: Counting) -> None:
+    def defect(simulation: CountingSimulation) -> None:
         raise KeyError("a defect")
 
     counting.during = staticmethod(defect)
@@ -260,9 +266,9 @@ def test_errors_in_the_run_are_messages_and_defects_are_tracebacks(counting: typ
 
 
 def test_debugging_keeps_every_traceback(
-    counting: type[Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    counting: type[CountingSimulation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(simulation: Counting) -> None:
+    def fail(simulation: CountingSimulation) -> None:
         raise NumericalError("wrong")
 
     counting.during = staticmethod(fail)
@@ -271,8 +277,10 @@ def test_debugging_keeps_every_traceback(
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "out/x.nc"), OSError(28, "No space", "x")])
-def test_what_the_system_refuses_is_a_message(counting: type[Counting], tmp_path: Path, error: OSError) -> None:
-    def fail(simulation: Counting) -> None:
+def test_what_the_system_refuses_is_a_message(
+    counting: type[CountingSimulation], tmp_path: Path, error: OSError
+) -> None:
+    def fail(simulation: CountingSimulation) -> None:
         raise error
 
     counting.during = staticmethod(fail)
@@ -282,8 +290,8 @@ def test_what_the_system_refuses_is_a_message(counting: type[Counting], tmp_path
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_a_refused_run_leaves_no_empty_folder(counting: type[Counting], tmp_path: Path) -> None:
-    def refuse(simulation: Counting) -> None:
+def test_a_refused_run_leaves_no_empty_folder(counting: type[CountingSimulation], tmp_path: Path) -> None:
+    def refuse(simulation: CountingSimulation) -> None:
         raise NumericalError("refused")
 
     counting.during = staticmethod(refuse)
@@ -292,7 +300,7 @@ def test_a_refused_run_leaves_no_empty_folder(counting: type[Counting], tmp_path
         assert airshed("run", "tracer-rotation", "-q", "--output", tmp_path / place).exit_code == 2
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["there"]
 
-    def write(simulation: Counting) -> None:
+    def write(simulation: CountingSimulation) -> None:
         (simulation.output / "record").touch()
         raise NumericalError("refused")
 
@@ -301,7 +309,9 @@ def test_a_refused_run_leaves_no_empty_folder(counting: type[Counting], tmp_path
     assert (tmp_path / "new" / "record").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_the_run(counting: type[Counting], tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_refused_before_the_run(
+    counting: type[CountingSimulation], tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     result = airshed("run", "tracer-rotation", "--output", tmp_path / "file" / "out")
     assert result.exit_code == 2
@@ -325,7 +335,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_run(counting: typ
     ],
 )
 def test_a_users_mistake_is_one_line_and_exit_code_2(
-    counting: type[Counting], tmp_path: Path, arguments: list[str], parts: list[str]
+    counting: type[CountingSimulation], tmp_path: Path, arguments: list[str], parts: list[str]
 ) -> None:
     result = airshed(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
     assert result.exit_code == 2, result.output
@@ -347,7 +357,7 @@ def test_the_installed_program_refuses_without_a_traceback() -> None:
 
 
 def test_a_strategy_that_is_none_is_refused_in_the_words_of_its_option(
-    counting: type[Counting], tmp_path: Path
+    counting: type[CountingSimulation], tmp_path: Path
 ) -> None:
     result = run(tmp_path, "--strategy", "bogus", "-n", "2")
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)

@@ -1,4 +1,4 @@
-"""`--set` with what nobody means ends in a line."""
+"""`--set` with nonsense ends in a line."""
 
 from pathlib import Path
 

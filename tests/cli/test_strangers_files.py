@@ -57,7 +57,7 @@ def test_to_look_at_a_file_runs_no_code_of_it(command: str, folder: Path, monkey
     if command in ("show .", "mechanism show m.def"):
         assert "--allow-code" in answer.stdout
     if "show" in command:
-        assert "[red]" in answer.stdout  # as it stands there
+        assert "[red]" in answer.stdout  # literally
 
 
 @pytest.mark.parametrize("command", ["run .", "box m.def --conditions box.toml --output o.csv"])

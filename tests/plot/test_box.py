@@ -1,4 +1,4 @@
-"""Pictures of boxes: what is on them, for one box and for many, with and without air."""
+"""Pictures of boxes, of one box and of many, with and without air."""
 
 import numpy as np
 import xarray as xr

@@ -16,7 +16,7 @@ points = st.lists(st.tuples(st.floats(-20, 420), st.floats(-20, 320), st.floats(
 
 
 def faults(places: list[tuple[float, float]], labels: list[Label], frame: Box, dot: float) -> list[str]:
-    """Return what is wrong with a set of labels: names that overlap, leave the frame or hide a dot."""
+    """Return the faults of a set of labels: names that overlap, leave the frame or hide a dot."""
     dots = {k.index: Box(*(places[k.index][i % 2] + (dot if i > 1 else -dot) for i in range(4))) for k in labels}
     found = [f"{a.index} meets {b.index}" for a, b in combinations(labels, 2) if a.box.meets(b.box)]
     found += [f"{k.index} outside" for k in labels if not k.box.inside(frame) or not dots[k.index].inside(frame)]
@@ -45,7 +45,7 @@ def test_the_checker_finds_labels_that_collide() -> None:
 def test_the_most_important_point_is_named_first() -> None:
     labels = place_labels([(200, 150), (203, 150)], [(60, 10), (60, 10)], FRAME, most=5, dot=DOT)
     assert [label.index for label in labels] == [0]
-    assert labels[0].box.left > 200  # to the right of its dot while there is room
+    assert labels[0].box.left > 200  # to the right of its dot while there is space
 
 
 def test_a_point_at_the_right_edge_is_named_on_its_left() -> None:

@@ -19,7 +19,7 @@ data = st.lists(numbers, min_size=1, max_size=40)
 
 
 def is_round(value: float) -> bool:
-    """Tell whether a number has two significant digits at most."""
+    """Return whether a number has two significant digits at most."""
     if value == 0:
         return True
     digits = abs(value) / 10.0 ** (floor(log10(abs(value))) - 2)

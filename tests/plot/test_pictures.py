@@ -30,7 +30,7 @@ MadeUp = Callable[..., xr.Dataset]
 
 
 def is_blank(picture: Image.Image) -> bool:
-    """Tell whether a picture shows next to nothing: few colours, or hardly anything but its ground."""
+    """Return whether a picture is nearly blank: few colours, or hardly anything but its ground."""
     pixels = np.asarray(picture.convert("RGB"))[::3, ::3].astype(np.int32)
     kinds, counts = np.unique(pixels @ np.array([65536, 256, 1], dtype=np.int32), return_counts=True)
     return len(kinds) < 20 or counts.max() > 0.97 * counts.sum()

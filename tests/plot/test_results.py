@@ -45,9 +45,11 @@ def test_other_fields_keep_their_unit(small: xr.Dataset) -> None:
 
 
 def test_titles_say_what_a_species_is(small: xr.Dataset) -> None:
-    results = Results(small.assign(PANX=small.O3.assign_attrs(long_name="Mixing ratio of peroxy things; a class")), RUN)
+    results = Results(
+        small.assign(PANX=small.O3.assign_attrs(long_name="Mixing ratio of peroxy compounds; a class")), RUN
+    )
     assert results.quantity("O3").title == "Ozone (O₃)"
-    assert results.quantity("PANX").title == "Peroxy things"
+    assert results.quantity("PANX").title == "Peroxy compounds"
 
 
 def test_fields_chosen(small: xr.Dataset) -> None:

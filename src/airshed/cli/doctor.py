@@ -1,4 +1,4 @@
-"""Looks at everything that Airshed needs from its machine, and says what to do about what is missing."""
+"""Checks of the requirements of Airshed on this machine, with advice on missing ones."""
 
 import importlib.metadata
 import json
@@ -34,7 +34,7 @@ Status = Literal["ok", "warning", "missing"]
 
 @dataclass(frozen=True)
 class Check:
-    """One check: its status, what was found, and what to do."""
+    """Check of a requirement: its status, details, and advice."""
 
     name: str
     status: Status
@@ -46,7 +46,7 @@ _GIB: Final = 2**30
 _ENOUGH_MEMORY: Final = 1 * _GIB
 _ENOUGH_DISK: Final = 1 * _GIB
 _COLOUR: Final[dict[Status, str]] = {"ok": "green", "warning": "yellow", "missing": "red"}
-# Kernels lean on vector types and on this shuffle of their lanes; the comment is shown with the compiler's complaint.
+# Kernels need vector types and this shuffle of their lanes; the comment is shown with the compiler's message.
 _PROBE: Final = """#include <cmath>
 typedef double pack __attribute__((vector_size(64)));
 extern "C" void airshed_probe(pack* x) {
@@ -56,12 +56,12 @@ extern "C" void airshed_probe(pack* x) {
 
 
 def collect() -> list[Check]:
-    """Look at interpreter, packages, compiler, cache, processor, memory, disk, time zones, shipped files and MPI."""
+    """Check interpreter, packages, compiler, cache, processor, memory, disk, time zones, shipped files and MPI."""
     return [*_packages(), *_compilation(), *_machine(), *_files(), *mpi_checks(), _zarr()]
 
 
 def healthy(checks: Iterable[Check]) -> bool:
-    """Tell whether nothing that a run needs is missing."""
+    """Return whether all requirements of a run are met."""
     return all(check.status != "missing" for check in checks)
 
 
@@ -103,7 +103,7 @@ def _version(package: str) -> str | None:
 
 
 def _compilation() -> Iterator[Check]:
-    # Compile and load a function: a compiler that answers --version may still lack its libraries.
+    # Compile and load a function: a compiler with an answer to --version may still lack its libraries.
     try:
         toolchain = find_toolchain()
         with warnings.catch_warnings():
@@ -113,10 +113,10 @@ def _compilation() -> Iterator[Check]:
     except KernelError as error:
         yield Check("C++ compiler", "missing", str(error).removesuffix(f"; {ADVICE}"), ADVICE)
     if has_zig():
-        detail = f"{_version('ziglang')}, used where there is no other compiler; slow the first time"
+        detail = f"{_version('ziglang')}, used where there is no other compiler; slow at first use"
         yield Check("ziglang", "ok", detail)
     # The cache of compiled kernels.
-    folder, mend = cache_folder(), f"set {CACHE_VARIABLE} to a folder of yours"
+    folder, mend = cache_folder(), f"set {CACHE_VARIABLE} to a folder that you own"
     if problem := write_problem(folder):
         yield Check("kernel cache", "warning", f"{folder}: {problem}", mend)
         return
@@ -126,7 +126,7 @@ def _compilation() -> Iterator[Check]:
         yield Check("kernel cache", "missing", str(error), mend)
         return
     sizes = [path.stat().st_size for path in folder.glob("*.so")]
-    detail = f"{folder}: {len(sizes)} libraries, {sum(sizes) / 1e6:.1f} MB; may be deleted at any time"
+    detail = f"{folder}: {len(sizes)} libraries, {sum(sizes) / 1e6:.1f} MB; can be deleted at any time"
     yield Check("kernel cache", "ok", detail)
 
 
@@ -143,7 +143,9 @@ def _machine() -> Iterator[Check]:
     available, free = available_memory(), shutil.disk_usage(Path.cwd()).free
     detail = "unknown on this system" if available is None else f"{available / _GIB:.1f} GiB available"
     little = available is not None and available < _ENOUGH_MEMORY
-    yield _warning_if(little, "memory", detail, "airshed show CASE says what a case needs; close other programs")
+    yield _warning_if(
+        little, "memory", detail, "airshed show CASE estimates the memory of a case; close other programs"
+    )
     detail = f"{free / _GIB:.1f} GiB free in {Path.cwd()}"
     yield _warning_if(free < _ENOUGH_DISK, "disk", detail, "write results elsewhere: airshed run CASE --output DIR")
 
@@ -153,7 +155,7 @@ def _warning_if(unwell: bool, name: str, detail: str, advice: str) -> Check:
 
 
 def available_memory() -> int | None:
-    """Return the memory that can still be had [bytes], from Linux's own estimate; None on other systems."""
+    """Return the available memory [bytes] by Linux's estimate; None on other systems."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
@@ -181,7 +183,7 @@ def _zarr() -> Check:
 
 _SECONDS: Final = 60
 
-# MPI's libraries print lines of their own, before and after: what is ours stands behind this mark.
+# MPI's libraries print lines of their own before and after the answer, which has this mark.
 _MARK: Final = "airshed-answer:"
 
 _LIBRARY: Final = f"""
@@ -208,7 +210,7 @@ print("{_MARK}", json.dumps([library.unavailable_reason() for library in (PNETCD
 
 
 def mpi_checks() -> list[Check]:
-    """Look at MPI, each part in a process of its own: a library at odds with another may end the process it is in."""
+    """Check MPI, each part in a separate process: incompatible libraries may end a process."""
     try:
         mpiexec = find_mpiexec()
     except AirshedError as error:
@@ -228,18 +230,18 @@ def _library(environment: dict[str, str]) -> Check:
 
 
 def _mpiexec(mpiexec: Mpiexec) -> Check:
-    """Name the mpiexec that is taken, and another that a shell would take."""
+    """Return the mpiexec that is used, and another one on the PATH."""
     release = next((word for word in version(mpiexec.path).split() if word[:1].isdigit()), "of unknown version")
     name = "OpenMPI" if mpiexec.family == "openmpi" else "MPICH"
     detail = f"{mpiexec.path} ({name} {release})"
     on_path = shutil.which("mpiexec")
     if on_path and Mpiexec.at(on_path).family != mpiexec.family:
-        detail += f"; mpiexec on the PATH is another MPI's: {on_path}"
+        detail += f"; mpiexec on the PATH is of another MPI: {on_path}"
     return Check("mpiexec", "ok", detail)
 
 
 def world_of(ranks: int, mpiexec: Mpiexec) -> Check:
-    """Start ranks, and see that they find each other."""
+    """Start ranks and check that they find each other."""
     code, text = _answer(
         [*mpiexec.command(ranks), sys.executable, "-c", _WORLD], {**mpiexec.environment(), REQUESTED_RANKS: str(ranks)}
     )
@@ -250,12 +252,12 @@ def world_of(ranks: int, mpiexec: Mpiexec) -> Check:
 
 
 def _file_libraries(environment: dict[str, str]) -> list[Check]:
-    """Look at the libraries by which ranks write one file; no more than a warning, as other strategies need none.
+    """Check the libraries by which ranks write one file; at most a warning, as other strategies need none.
 
-    The reason against a library tells what is wrong and where, and after a semicolon what to do.
+    The reason against a library is an error with its path, and after a semicolon the remedy.
     """
     code, text = _answer([sys.executable, "-c", _FILES], environment)
-    reasons = json.loads(text) if code == 0 else ["cannot be looked at without MPI"] * 2
+    reasons = json.loads(text) if code == 0 else ["cannot be checked without MPI"] * 2
     checks = []
     for title, reason in zip((PNETCDF.title, NETCDF4.title), reasons, strict=True):
         wrong, _, remedy = (reason or "").removeprefix(f"{title} ").partition("; ")
@@ -265,9 +267,9 @@ def _file_libraries(environment: dict[str, str]) -> list[Check]:
 
 
 def _answer(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Return exit code and answer of a command: the line behind the mark, or all that it said where no line has one.
+    """Return exit code and answer of a command: the text after the mark, or its whole output without a mark.
 
-    A world that a launcher of this process set up is no part of it.
+    The variables of a launcher of this process are removed.
     """
     mine = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI_COMM", "MPI_LOCAL"))}
     try:

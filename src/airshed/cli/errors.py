@@ -1,4 +1,4 @@
-"""How a command ends when it cannot do what it was asked."""
+"""Messages and exit codes of commands that fail."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ from airshed.core.text import printable, shortened
 from airshed.parallel.environment import launched, launched_rank
 
 REFUSED = 2
-"""Exit code for errors that are the user's to mend."""
+"""Exit code for errors that a user can correct."""
 
 _WORD = 250
 """Characters of a word in a message; of longer ones, such as an endless path, the middle is left out."""
@@ -32,11 +32,11 @@ _PLAINER = (
     (r"Input should be a valid integer.*", "give a whole number"),
     (r"Input should be a valid number.*", "give a number"),
 )
-"""What the reader of arguments says of values, and plain words for it."""
+"""Messages of the argument parser about values -> plain words."""
 
 
-class Guarded(TyperGroup):
-    """A group of commands whose errors end in a message of a line or two instead of a traceback.
+class CommandGroup(TyperGroup):
+    """Group of commands whose errors are messages of a line or two instead of a traceback.
 
     Anything that is not an AirshedError, nor the system's refusal to read or write a file, is a defect and keeps its
     traceback; so does everything when the environment has AIRSHED_DEBUG=1.
@@ -51,7 +51,7 @@ class Guarded(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the program; what is wrong with its arguments is a line too, not a box of usage."""
+        """Run the program; an error in its arguments is a line, too, not a box of usage."""
         run = partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return run()
@@ -65,17 +65,17 @@ class Guarded(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command; where it runs on several ranks, they end together."""
+        """Run the chosen command; several ranks end together."""
         end_early_answers()
         try:
             if launched():
-                with _one_of_several():
+                with _ending_together():
                     return super().invoke(ctx)
             return super().invoke(ctx)
         except (AirshedError, OSError, MemoryError, KeyboardInterrupt, RuntimeError) as error:
-            # Ctrl-C in the making of a class, such as a dataclass that is imported, is a RuntimeError for Python 3.11
+            # Ctrl-C while Python 3.11 creates a class, such as an imported dataclass, is a RuntimeError
             interrupt = error.__cause__ if isinstance(error, RuntimeError) else None
-            last = _last_words(interrupt if isinstance(interrupt, KeyboardInterrupt) else error)
+            last = _message_of(interrupt if isinstance(interrupt, KeyboardInterrupt) else error)
             if last is None:
                 raise
         say(last[0], err=True)
@@ -83,8 +83,8 @@ class Guarded(TyperGroup):
 
 
 @contextmanager
-def _one_of_several() -> Iterator[None]:
-    """Give this rank its cores, and let it end together with the others."""
+def _ending_together() -> Iterator[None]:
+    """Bind this rank to its cores, and end it together with the other ranks."""
     from airshed.parallel.binding import bind
     from airshed.parallel.communicator import world
     from airshed.parallel.failure import failing_together
@@ -93,15 +93,15 @@ def _one_of_several() -> Iterator[None]:
         ranks = world()
     except AirshedError:
         if launched_rank():
-            raise typer.Exit(REFUSED) from None  # the first one tells it
+            raise typer.Exit(REFUSED) from None  # reported by the first rank
         raise
-    with failing_together(ranks, _explained):
+    with failing_together(ranks, _message_with_traceback):
         bind(ranks)
         yield
 
 
-def _last_words(error: BaseException) -> tuple[str, int] | None:
-    """Return the message of an error and its exit code; None for what is to keep its traceback."""
+def _message_of(error: BaseException) -> tuple[str, int] | None:
+    """Return the message of an error and its exit code; None for a defect, whose traceback is shown."""
     if os.environ.get("AIRSHED_DEBUG", "0") not in ("", "0"):
         return None
     match error:
@@ -120,8 +120,8 @@ def _last_words(error: BaseException) -> tuple[str, int] | None:
     return None  # Click handles the reader of a pipe that has gone
 
 
-def _explained(error: BaseException) -> tuple[str, int]:
-    """Return the last words of a rank, whatever ends it, and its exit code: a defect has its traceback."""
+def _message_with_traceback(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code of a rank for any exception; a defect has its traceback."""
     match error:
         case typer.Exit():
             return "", error.exit_code
@@ -129,12 +129,12 @@ def _explained(error: BaseException) -> tuple[str, int]:
             return "", error.code if isinstance(error.code, int) else int(error.code is not None)
         case typer.TyperException():
             return refusal(error)
-    words, code = _last_words(error) or ("".join(traceback.format_exception(error)), 1)
+    words, code = _message_of(error) or ("".join(traceback.format_exception(error)), 1)
     return printable(words, lines=True), code
 
 
 def refuse_arguments(error: Any) -> int:
-    """Write what is wrong with the arguments of the program, and where help is; return the exit code."""
+    """Print the error in the arguments of the program with a hint to help; return the exit code."""
     message, code = refusal(error)
     if message:
         say(message, err=True)
@@ -142,9 +142,9 @@ def refuse_arguments(error: Any) -> int:
 
 
 def refusal(error: Any) -> tuple[str, int]:
-    """Return what is wrong with the arguments of the program, and where help is, and the exit code.
+    """Return the error in the arguments of the program with a hint to help, and the exit code.
 
-    The message is empty for a command given without arguments, which has shown its help.
+    The message is empty for a command without arguments, which has shown its help.
     """
     message = error.format_message().strip().rstrip(".")
     for theirs, ours in _PLAINER:

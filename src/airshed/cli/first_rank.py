@@ -1,4 +1,4 @@
-"""What only the first of several ranks does: there is one terminal, and one folder of results."""
+"""Work of the first of several ranks: there is one terminal, and one folder of results."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,14 +10,14 @@ T = TypeVar("T")
 
 
 def is_first() -> bool:
-    """Whether this is the first rank, or the only one."""
+    """Return whether this is the first rank, or the only one."""
     from airshed.parallel.communicator import world
 
     return world().rank == 0
 
 
 def on_first(work: Callable[[], T]) -> T:
-    """Let the first rank do something while the others wait; return its result, or raise its error, on all."""
+    """Call a function on the first rank while the others wait; return its result, or raise its error, on all."""
     from airshed.io.channel import Channel
     from airshed.parallel.communicator import world
 
@@ -33,9 +33,9 @@ def on_first(work: Callable[[], T]) -> T:
 
 @contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """Let the first rank make the folder and see that it can be written to, before anything costly is done.
+    """Create a folder on the first rank and check that it is writable, before any costly work.
 
-    A run that is refused in the block leaves no empty folders. Raises OutputError on all ranks.
+    A run that is refused in the block leaves no empty folders behind. Raises OutputError on all ranks.
     """
     made = on_first(partial(_make, folder))
     try:

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one asks for a stop after the steps that are being made, the second one ends the program."""
+"""Ctrl-C: the first one requests a stop after the present steps, the second one ends the program."""
 
 import os
 import signal
@@ -10,11 +10,11 @@ from typing import Final
 from airshed.parallel.environment import launched_rank
 
 INTERRUPTED: Final = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 
 def answer_early() -> None:
-    """Let SIGINT end the program with a line until a command begins; of several ranks the first one says it.
+    """End the program at SIGINT with a line until a command begins; of several ranks the first one prints it.
 
     KeyboardInterrupt could arise in the middle of an import, in the reader of arguments, or where nothing may raise.
     """
@@ -23,7 +23,7 @@ def answer_early() -> None:
 
 
 def end_early_answers() -> None:
-    """Let SIGINT raise KeyboardInterrupt, as a command expects it."""
+    """Raise KeyboardInterrupt at SIGINT from now on, as a command expects."""
     if signal.getsignal(signal.SIGINT) is _early:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -13,21 +13,22 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help='Change a setting, such as time.step="120 s"; may be repeated.'),
 ]
-Threads = Annotated[int | None, typer.Option(min=0, help="Threads to compute with; 0 takes all cores.")]
+Threads = Annotated[int | None, typer.Option(min=0, help="Number of threads; 0 for all cores.")]
 Ranks = Annotated[
-    int | None, typer.Option("--ranks", "-n", min=1, help="Ranks to compute on; more than one are started by mpiexec.")
+    int | None, typer.Option("--ranks", "-n", min=1, help="Number of ranks; more than one are started by mpiexec.")
 ]
 AllowCode = Annotated[
     bool,
     typer.Option(
         "--allow-code",
-        help="Run the Python code that the mechanism or a process in a file brings: it is code of others.",
+        help="Run Python code of the mechanism or of a process in a file, with your rights.",
     ),
 ]
 AcceptChangedInputs = Annotated[
     bool,
     typer.Option(
-        "--accept-changed-inputs", help="With --resume: go on although input files have changed; results say so."
+        "--accept-changed-inputs",
+        help="With --resume: continue although input files have changed; the results record it.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables.")]
@@ -40,7 +41,7 @@ def settings(overrides: list[str] | None, threads: int | None) -> list[str]:
 
 
 def hand_to_ranks(ranks: int | None) -> None:
-    """Where several ranks are asked for, and this is none of them, let them run this very command; end with it."""
+    """Start the requested ranks with this command, unless this process is one of them, and exit with their code."""
     from airshed.parallel.launch import launch, must_launch
 
     if must_launch(ranks):

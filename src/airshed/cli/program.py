@@ -23,12 +23,12 @@ from airshed.cli.commands.run import run, show
 from airshed.cli.commands.schema import schema
 from airshed.cli.commands.serve import serve
 from airshed.cli.commands.sweep import sweep
-from airshed.cli.errors import Guarded
+from airshed.cli.errors import CommandGroup
 
 logging.getLogger("airshed").addHandler(logging.NullHandler())  # commands print notices themselves
 
 app = typer.Typer(
-    cls=Guarded,
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

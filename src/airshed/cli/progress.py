@@ -232,10 +232,10 @@ class Activity:
         if self._live:
             print(f"\r{'':<{_WIDTH}}\r", file=sys.stderr, end="", flush=True)
 
-    def show(self, what: str) -> None:
-        """Show what is being done."""
+    def show(self, activity: str) -> None:
+        """Show the present activity."""
         if self._live:
-            text = printable(what)[:_WIDTH]
+            text = printable(activity)[:_WIDTH]
             print(f"\r{text:<{_WIDTH}}", file=sys.stderr, end="", flush=True)
 
 
@@ -252,11 +252,11 @@ class Iterations:
         self._headed = False
 
     def request_stop(self) -> None:
-        """End at the next occasion."""
+        """Stop at the next call."""
         self._stop = True
 
     def progress(self, part: str, done: float) -> None:
-        """Show how far a run is; raises where an end was asked for."""
+        """Show how far a run is; raises StoppedError after a request to stop."""
         if self._stop:
             raise StoppedError
         text = f"  {part} {done:4.0%}"
@@ -279,7 +279,7 @@ class Iterations:
         say(f"{record.iteration:9d}  {record.cost:11.6g}  {parts}  {last}")
 
     def wipe(self) -> None:
-        """Take the line of a run away."""
+        """Erase the line of a run."""
         if self._live and self._shown:
             print(f"\r{'':<20}\r", file=sys.stderr, end="", flush=True)
             self._shown = ""

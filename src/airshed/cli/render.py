@@ -1,7 +1,7 @@
 """Shows reports on a terminal, or as JSON.
 
-Words of files are shown as they stand there: what looks like Rich's markup is none, see :func:`_plain`, and what steers
-a terminal becomes an escape, see :func:`airshed.core.text.printable`.
+Words of files are shown literally: Rich's markup is not interpreted, see :func:`_plain`, and control characters become
+escapes, see :func:`airshed.core.text.printable`.
 """
 
 import json
@@ -27,7 +27,7 @@ _UNBROKEN: Final = 24
 
 
 def on_terminal(name: Literal["stdout", "stderr"]) -> bool:
-    """Tell whether a stream ends on the user's terminal, be it through the launcher of several ranks."""
+    """Return whether a stream ends on the user's terminal, directly or through the launcher of several ranks."""
     terminals = os.environ.get(TERMINALS)
     if terminals is not None:  # ranks of OpenMPI write to terminals of their own
         return name in terminals.split(",")
@@ -39,7 +39,7 @@ def terminal() -> "Console":
     from rich.console import Console
 
     seen = on_terminal("stdout")
-    forced = seen if seen or TERMINALS in os.environ else None  # else the user's FORCE_COLOR may have its say
+    forced = seen if seen or TERMINALS in os.environ else None  # otherwise the user's FORCE_COLOR decides
     return Console(highlight=False, force_terminal=forced, width=None if seen else 160)
 
 
@@ -63,7 +63,7 @@ def show(report: Report, *, as_json: bool = False) -> None:
 
 
 def _print(console: "Console", table: "RichTable") -> None:
-    """Print a table; one whose numbers do not fit is wider than the console rather than unreadable."""
+    """Print a table; a table whose numbers do not fit is wider than the console."""
     from rich.measure import Measurement
 
     needed = Measurement.get(console, console.options.update(max_width=1000), table).minimum

@@ -1,6 +1,6 @@
 """Pictures of a finished run: maps, an animation, time series at cities and curtains.
 
-Matplotlib is loaded only when a picture is asked for, so that importing this package stays cheap.
+Matplotlib is imported with the first picture, so that importing this package is cheap.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -52,7 +52,7 @@ def draw_animation(results: Results, field: str) -> bytes:
 
 
 class _Film:
-    """A map that stays, over cells that change: per frame only the cells and the clock are drawn anew."""
+    """Frames of a map: coasts and names are drawn once, cells and clock in each frame."""
 
     def __init__(self, results: Results, field: str, scale: Scale, dpi: float) -> None:
         self._results, self._field, self._scale = results, field, scale

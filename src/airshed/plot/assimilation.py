@@ -23,7 +23,7 @@ _MOST_BARS: Final = 48
 
 
 def plot_assimilation(path: Path) -> list[Path]:
-    """Draw the analysis in a file into PNG files beside it, each whole or not at all; raises OutputError, DataError."""
+    """Draw the analysis in a file into PNG files in its folder; raises OutputError, DataError."""
     analysis, folder = load_netcdf(path), path.parent
     pictures = {"cost": draw_cost(analysis)}
     names = [str(name).removesuffix("_posterior") for name in analysis.data_vars if str(name).endswith("_posterior")]
@@ -99,7 +99,7 @@ def _legend(axes: Axes) -> None:
 
 
 def _bars(values: Array, sigma: Array, *, factors: bool) -> Array:
-    """One standard deviation down and up, (2, n): of a factor that of its logarithm."""
+    """Return one standard deviation down and up, (2, n); for a factor that of its logarithm."""
     if not factors:
         return np.stack([sigma, sigma])
     return np.stack([values * (1.0 - np.exp(-sigma)), values * (np.exp(sigma) - 1.0)])

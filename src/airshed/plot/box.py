@@ -161,8 +161,8 @@ def draw_gradient(found: xr.Dataset) -> Figure:
     species = found.attrs["gradient"]
     formula = COMMON[species].formula if species in COMMON else species
     many = f", mean of {found.sizes['cell']} cells" if "cell" in found.dims else ""
-    title = f"What {formula} at {found.attrs['time'] / 3600.0:g} h depends on"
-    headline(figure, _MARGIN, title, f"change in % by 1 % more of each{many}")
+    title = f"Sensitivity of {formula} at {found.attrs['time'] / 3600.0:g} h"
+    headline(figure, _MARGIN, title, f"change in % per 1 % increase of each input{many}")
     _legend(figure, [kind for kind in KINDS if any(each.kind == kind for each in bars)])
     footer(figure, left + _WIDTH, f"mechanism {found.attrs.get('mechanism', '')}".strip())
     return figure
@@ -191,7 +191,7 @@ def _draw(axes: Axes, bars: list[RankedSensitivity], labels: list[str]) -> None:
 
 
 def _label(each: RankedSensitivity) -> str:
-    """Return what a bar is of: a reaction's equation, or a species and what of it."""
+    """Return the label of a bar: the equation of a reaction, or a species with its kind of input."""
     if each.kind == "rate":
         return each.text if len(each.text) <= _LONGEST else f"{each.text[: _LONGEST - 1]}…"
     formula = COMMON[each.name].formula if each.name in COMMON else each.name

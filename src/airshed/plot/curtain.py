@@ -38,7 +38,7 @@ _HEIGHTS = (
 def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: float | None = None) -> Figure:
     """Draw a field over longitude and height at some times (indices) along the row of cells nearest to a latitude.
 
-    The height axis is a square-root one: a layer at the ground takes more room than one of equal depth aloft.
+    The height axis is a square-root one: a layer at the ground is drawn larger than a layer of equal depth aloft.
     """
     row = row_of(results, latitude)
     values = results.section(field, row, times)
@@ -97,7 +97,7 @@ def row_of(results: Results, latitude: float | None) -> int:
 
 
 def _dress(axes: Axes, results: Results) -> None:
-    """Set the limits, and ticks at round longitudes and at heights that stay apart."""
+    """Set the limits, and ticks at round longitudes and at heights with some distance."""
     area = results.area
     bottom, top = (float(height) for height in results.height_edges[[0, -1]])
     axes.set_xlim(area.west, area.east)
@@ -111,7 +111,7 @@ def _dress(axes: Axes, results: Results) -> None:
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:
-    """Return those of some rising heights whose square roots are not too near to each other."""
+    """Select from rising heights those whose square roots differ enough."""
     kept: list[float] = []
     for height in heights:
         if not kept or np.sqrt(height) - np.sqrt(kept[-1]) >= least:

@@ -35,7 +35,7 @@ class Area:
 
 @dataclass(frozen=True)
 class City:
-    """A city of 100 000 people or more; longitude in the turn of the area that it was asked for."""
+    """A city of 100 000 people or more; longitude in the same turn as its area."""
 
     name: str
     longitude: float
@@ -75,7 +75,7 @@ def _within(world: list[Line], area: Area) -> list[Line]:
 
 
 def _thinned(line: Line, detail: float) -> Line:
-    """Keep of successive points that fall into the same square of a size [degrees] only the first."""
+    """Return a line with only the first of successive points in the same square of a size [degrees]."""
     squares = np.round(line / detail)
     kept: Line = line[np.append(True, np.any(squares[1:] != squares[:-1], axis=1))]
     return kept

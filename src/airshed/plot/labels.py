@@ -14,13 +14,13 @@ class Box(NamedTuple):
     top: float
 
     def meets(self, other: "Box") -> bool:
-        """Tell whether two boxes have an area in common."""
+        """Return whether two boxes overlap."""
         return (
             self.left < other.right and other.left < self.right and self.bottom < other.top and other.bottom < self.top
         )
 
     def inside(self, other: "Box") -> bool:
-        """Tell whether this box lies wholly within another."""
+        """Return whether this box is within another."""
         return (
             other.left <= self.left
             and self.right <= other.right

@@ -36,7 +36,7 @@ class Scale:
 
 
 def scale_of(values: ArrayLike) -> Scale:
-    """Choose the scale of some values; what is not finite is ignored, and no values at all count as 0.
+    """Return the scale of some values; values that are not finite are ignored, and no values count as 0.
 
     The limits are the 2nd and 99.7th percentiles, rounded outwards; the lower one is 0 for data that come near it.
     """
@@ -56,7 +56,7 @@ def scale_of(values: ArrayLike) -> Scale:
 
 
 def scale_around_zero(values: ArrayLike) -> Scale:
-    """Choose a scale that is alike on both sides of zero, in square roots: sensitivities differ by orders."""
+    """Return a square-root scale, symmetric about zero: sensitivities differ by orders of magnitude."""
     data = np.abs(np.asarray(values, dtype=np.float64))
     data = data[np.isfinite(data)]
     most = float(data.max(initial=0.0))
@@ -97,7 +97,7 @@ def _even_ticks(bottom: float, top: float, step: float) -> tuple[float, ...]:
 
 
 def _sqrt_ticks(top: float) -> tuple[float, ...]:
-    """Return 0, 1, 2, 5, 10, ... x 10^n up to `top`, those that stay apart on a square-root axis, and `top` itself."""
+    """Return 0, 1, 2, 5, 10, ... x 10^n up to `top`, without ticks too close on a square-root axis, and `top`."""
     decade = 10.0 ** floor(log10(top))
     marks = [decade * scale * digit for scale in (0.01, 0.1, 1.0) for digit in (1, 2, 5)]
     ticks = [0.0]

@@ -80,7 +80,7 @@ def statistics(values: Array, latitude: Array) -> str:
 
 
 def _title(axes: Axes, results: Results, field: str, time: int, *, alone: bool) -> bool:
-    """Write the hour of a map, unless it is alone and the headline has it, and its statistics; tell if they fit."""
+    """Write the hour of a map, unless the headline has it, and its statistics; return whether they fit."""
     hour = "" if alone else hour_of(results.times, time)
     left = axes.set_title(hour, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     numbers = statistics(results.ground(field)[time], results.latitude)

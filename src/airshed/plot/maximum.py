@@ -34,7 +34,7 @@ def maximum_in_words(run: Path) -> str:
 def location_in_words(area: Area, longitude: float, latitude: float) -> str:
     """Return a location as "near Essen", "60 km south of Essen", or in degrees where no city is near.
 
-    The largest city is named of those that are about as near as the nearest one.
+    Of several cities at about the same distance the largest is named.
     """
     offsets = [
         (city, cos(radians(latitude)) * (longitude - city.longitude), latitude - city.latitude) for city in cities(area)

@@ -1,4 +1,4 @@
-"""What all pictures have in common: a headline, a grid of panels, and a colour bar with the model's name below."""
+"""Layout of all pictures: a headline, a grid of panels, and a colour bar with the model's name below."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from airshed.plot.style import GREY, INK, SIZE, axes_at, colours, new_figure, te
 from airshed.plot.units import daily
 
 TOP, BOTTOM, RIGHT = 1.0, 0.95, 0.3
-"""Margins [inches] that hold the headline, the colour bar, and half a tick label."""
+"""Margins [inches] for the headline, the colour bar, and half a tick label."""
 
 _NARROWEST = 6.4
 
@@ -48,12 +48,12 @@ class Panels:
 
     @property
     def page_width(self) -> float:
-        """Return the width of the page, which leaves room for the headline."""
+        """Return the width of the page, with space for the headline."""
         return max(_NARROWEST, self.left + self.across + RIGHT)
 
     @property
     def start(self) -> float:
-        """Return where the first column begins: panels narrower than the page stand in its middle."""
+        """Return where the first column begins: panels narrower than the page are centred."""
         return self.left + (self.page_width - self.left - self.across - RIGHT) / 2
 
     @property
@@ -66,7 +66,7 @@ class Panels:
         return new_figure(self.page_width, self.figure_height, dpi)
 
     def axes(self, figure: Figure) -> Iterator[Axes]:
-        """Add the panels to a figure, row by row from the top; axes show on the left and at the bottom alone."""
+        """Add the panels to a figure, row by row from the top; tick labels are on the left and at the bottom only."""
         for place in range(self.count):
             row, column = divmod(place, self.columns)
             x = self.start + column * (self.width + self.gap_across)
@@ -91,7 +91,7 @@ def norm_of(scale: Scale) -> Normalize:
 
 
 def headline(figure: Figure, left: float, title: str, subtitle: str) -> None:
-    """Write what the picture shows, and below it where, when and in which unit."""
+    """Write the title of the picture, and below it location, time and unit."""
     up = figure.get_size_inches()[1]
     text_at(figure, left, up - 0.36, title, "title", weight="bold", va="baseline", color=INK)
     text_at(figure, left, up - 0.60, subtitle, "subtitle", va="baseline", color=GREY)

@@ -1,4 +1,4 @@
-"""One map: cells, coasts, borders, cities and wind on axes of the right aspect for their latitude."""
+"""Map panel: cells, coasts, borders, cities and wind on axes of the right aspect for their latitude."""
 
 from math import ceil, cos, floor, radians
 from typing import Protocol
@@ -29,7 +29,7 @@ def shape_of(area: Area) -> float:
     return (area.north - area.south) / ((area.east - area.west) * cos(radians(middle)))
 
 
-class Mapped(Protocol):
+class MapCells(Protocol):
     """Cells that a map shows; coordinates of rows and columns, or of each cell and corner."""
 
     @property
@@ -53,7 +53,7 @@ class Mapped(Protocol):
         """Southern and northern edges [degrees]."""
 
 
-def _centres(results: Mapped) -> tuple[Array, Array]:
+def _centres(results: MapCells) -> tuple[Array, Array]:
     """Return the longitude and the latitude of each cell (rows, columns)."""
     lon, lat = results.longitude, results.latitude
     if lon.ndim == 1:
@@ -62,9 +62,9 @@ def _centres(results: Mapped) -> tuple[Array, Array]:
 
 
 class MapPanel:
-    """A map of one field on given axes; `show` changes the field and leaves the rest."""
+    """Map of one field on given axes; `show` changes the field only."""
 
-    def __init__(self, axes: Axes, results: Mapped, field: str, scale: Scale, *, names: bool = True) -> None:
+    def __init__(self, axes: Axes, results: MapCells, field: str, scale: Scale, *, names: bool = True) -> None:
         """Draw everything but the values; the axes must have the shape of `shape_of`."""
         self.axes = axes
         self._results = results
@@ -171,7 +171,7 @@ def _degrees(axes: Axes, area: Area) -> None:
 
 
 def degree_ticks(first: float, last: float) -> list[float]:
-    """Return a few round degrees well inside a range, so that the labels of neighbouring maps stay apart."""
+    """Return a few round degrees well inside a range, so that the labels of neighbouring maps do not touch."""
     span = last - first
     step = next((s for s in (10.0, 15.0, 30.0, 45.0, 60.0, 90.0) if 25 < span <= 6 * s), None) or round_step(span, 5)
     margin = 0.03 * span

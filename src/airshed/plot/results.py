@@ -1,4 +1,4 @@
-"""A finished run as the pictures see it: fields in the units of air quality, cell edges, hours."""
+"""A finished run for pictures: fields in the units of air quality, cell edges, times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from airshed.plot.units import (
 )
 
 PREFERRED = ("O3", "NO2", "standing_dry_matter", DROUGHT, "growth", "soil_water_index")
-"""The fields that are drawn when none is asked for, if they are there."""
+"""Fields that are drawn by default, if the file has them."""
 
 _LISTED = 30
 _IN_MEMORY = 2**22
@@ -41,7 +41,7 @@ _AIR = ("air_pressure", "air_temperature")
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a field is shown: its variable, its name for a title and a short one, and its unit."""
+    """Display of a field: its variable, its title, its short name, and its unit."""
 
     field: str
     title: str
@@ -60,7 +60,7 @@ class Greatest:
 
 
 class Results:
-    """The fields of one run on time, level, lat, lon; reads from the file only what is asked for."""
+    """The fields of one run on time, level, lat, lon; fields are read on demand."""
 
     def __init__(self, dataset: xr.Dataset, path: Path) -> None:
         """Check that there is something to draw; raises DataError when a dimension is missing or empty."""
@@ -106,7 +106,7 @@ class Results:
         return ", ".join(text for text in (title, mechanism, cells.replace(" deg", "°")) if text)
 
     def chosen(self, names: Sequence[str] | None) -> list[str]:
-        """Return the fields to draw: those named, else O3 and NO2, else all that the model computed.
+        """Return the fields to draw: those named, else O3 and NO2, else all fields.
 
         Raises DataError for a field that is not in the file, and for a file with none.
         """
@@ -187,7 +187,7 @@ class Results:
 
     @property
     def is_land(self) -> bool:
-        """Tell whether cells lie packed, as those of land do, and so have nothing above them."""
+        """Return whether cells are packed, as on land, without layers above."""
         return isinstance(self._packing, PackedGrid)
 
     def lowest_height(self, name: str) -> float | None:
@@ -197,11 +197,11 @@ class Results:
         return float(self._data["level"].values[0])
 
     def has_levels(self, name: str) -> bool:
-        """Tell whether a field has at least two levels, as a curtain needs."""
+        """Return whether a field has at least two levels, as a curtain requires."""
         return "level" in self._data[name].dims and self._data.sizes["level"] > 1
 
     def quantity(self, name: str) -> Quantity:
-        """Return how to show a field: as mass concentration where it can be, else mixing ratio, else as in the file."""
+        """Return the display of a field: mass concentration if possible, else mixing ratio, else as in the file."""
         unit = self._unit(name)
         known = COMMON.get(name)
         if known is None:
@@ -240,7 +240,7 @@ class Results:
         return np.asarray(self._si(name, {"time": [time], "lat": row})[0])
 
     def nearest(self, name: str, longitude: float, latitude: float) -> tuple[int, int]:
-        """Return row and column of the cell that is nearest to a place, of those that have a value of a field."""
+        """Return row and column of the nearest cell to a location that has a value of a field."""
         there = np.isfinite(self.ground(name)[0])
         narrow = np.cos(np.radians(latitude))
         apart = np.hypot(self.latitude[:, None] - latitude, narrow * (self.longitude - longitude))
@@ -317,13 +317,13 @@ class Results:
                 return found
             spread = self._packing.spread(found)  # rows of the map are no rows of the data
             return spread[..., pick["lat"], :] if "lat" in pick else spread
-        except Exception as error:  # whatever damage leads to
+        except Exception as error:  # any damage of the file
             reason = str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
             raise DataError(f"{self.path}: {variable.name} cannot be read ({reason}); run the case again") from error
 
 
 def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], PackedGrid | Raster | None]:
-    """Return the dimensions that cells lie along, and where cells lie on a map that are no rows and columns of it."""
+    """Return the dimensions of the cells, and the packing of cells that are not rows and columns of a map."""
     places = [dataset.coords[name] for name in ("lat", "lon") if name in dataset.coords]
     along = {each.dims for each in places}
     if len(places) < 2 or len(along) > 1:

@@ -28,7 +28,7 @@ from airshed.plot.style import look
 from airshed.plot.units import daily
 
 HOURS = (3, 9, 15, 21)
-"""Hours of the day [UTC] that are mapped when none are asked for."""
+"""Hours of the day [UTC] that are mapped by default."""
 
 _FLAT = 0.03
 _METADATA: Final[Mapping[str, dict[str, str | None]]] = {
@@ -192,7 +192,7 @@ def spread_days(times: NDArray[np.datetime64]) -> list[int]:
 
 
 class _Files:
-    """Pictures of a run: writes them into a folder, and lists those that are written."""
+    """Pictures of a run: writes them into a folder and lists them."""
 
     def __init__(self, folder: Path) -> None:
         self.written: list[Path] = []
@@ -216,7 +216,7 @@ class _Files:
 
 
 def _on_one_axis(results: Results, fields: Sequence[str]) -> list[list[str]]:
-    """Group fields that can share an axis: of one unit, all seen beside the largest, no more than there are colours."""
+    """Group fields that can share an axis: of one unit and similar size, at most one for each colour."""
     groups: list[list[str]] = []
     for field in fields:
         fitting = (group for group in groups if len(group) < MOST_CURVES and _fit(results, group[0], field))
@@ -229,6 +229,6 @@ def _on_one_axis(results: Results, fields: Sequence[str]) -> list[list[str]]:
 
 
 def _fit(results: Results, one: str, other: str) -> bool:
-    """Tell whether curves of two fields can share an axis: one unit, and neither lies flat beside the other."""
+    """Return whether curves of two fields can share an axis: one unit, and similar size."""
     sizes = sorted(float(np.nanmax(np.abs(results.ground(field)), initial=0.0)) for field in (one, other))
     return results.quantity(one).unit == results.quantity(other).unit and sizes[0] >= _FLAT * sizes[1]

@@ -67,7 +67,7 @@ def draw_ranking(figure: Figure, panels: Panels, rows: Sequence[Row], unit: Unit
 
 
 def _sums(rows: Sequence[Row], key: str, unit: Unit) -> list[tuple[str, list[float]]]:
-    """By country or sector the changes by each group of pollutants, the greatest first; small ones together."""
+    """Return the changes by country or sector and group of pollutants, the greatest first, small ones together."""
     sums: dict[str, list[float]] = {}
     for row in rows:
         group = 0 if row["species"] == "NOx" else 1
@@ -136,12 +136,12 @@ class Columns:
 
 
 def plot_sensitivity(folder: Path) -> list[Path]:
-    """Draw what `airshed adjoint` wrote into a folder; return the files, PNG in its subfolder of pictures.
+    """Draw the sensitivities in a folder of `airshed adjoint`; return the PNG files in its subfolder of pictures.
 
-    writes  overview.png  contributions of the case's emission, and the ranking by country and sector
-            X.png         effect of a tonne of X by the cell of its release, for NO, NO2 and the strongest others
-            adjoint_X.png sensitivity to X in a layer at up to four times, where its fields were requested
-    Raises DataError for a file that is not there, OutputError for what cannot be written.
+    writes  overview.png  contributions of the case's emission, and the ranking by country and sector.
+            X.png         effect of a tonne of X by the cell of its release, for NO, NO2 and the strongest others.
+            adjoint_X.png sensitivity to X in a layer at up to four times, where its fields were requested.
+    Raises DataError for a missing file, OutputError where pictures cannot be written.
     """
     found, written = load_netcdf(folder / FILE), list[Path]()
     with look(), guarded(folder / PICTURES):
@@ -261,7 +261,7 @@ def _wider(panels: Panels, more: float) -> Figure:
 
 
 def _mapped(found: "xr.Dataset") -> list[str]:
-    """The species to map: NO and NO2, and of those that are emitted the strongest others."""
+    """Return the species to map: NO and NO2, and the emitted species with the largest contributions."""
     names = [str(name) for name in found["species"].values]
     strength = np.abs(found["emitted"].values).sum(axis=(1, 2))
     ranked = [names[row] for row in np.argsort(-strength) if strength[row] > 0.0]
@@ -324,8 +324,8 @@ _DAY: Final = np.timedelta64(1, "D")
 def plot_point_sensitivity(found: "xr.Dataset", folder: Path) -> list[Path]:
     """Draw sensitivities into a folder that is there; return the files.
 
-    writes  overview.png  what each period's rain contributes, and below it the other amounts of weather
-            rain.png      what rain contributes to each cell's own value, and how old the rain is that counts
+    writes  overview.png  contribution of rain in each period, and below it other amounts of weather
+            rain.png      contribution of rain to the value of each cell, and the mean age of that rain
     """
     amounts = contributions(found)
     if not amounts:
@@ -339,7 +339,7 @@ def plot_point_sensitivity(found: "xr.Dataset", folder: Path) -> list[Path]:
 
 
 def draw_periods(found: "xr.Dataset", main: str, amounts: dict[str, Array]) -> Figure:
-    """Draw what an amount of each period contributes as bars, and the other amounts as lines."""
+    """Draw the contribution of an amount in each period as bars, and of other amounts as lines."""
     others = [name for name in amounts if name != main]
     up = _TOP + _HEIGHT + _BOTTOM + (_LOWER + _GAP if others else 0.0)
     figure, unit = new_figure(_WIDTH, up, DPI), str(found["value"].attrs["units"])
@@ -368,7 +368,7 @@ def draw_periods(found: "xr.Dataset", main: str, amounts: dict[str, Array]) -> F
 
 
 def draw_cells(found: "xr.Dataset", main: str) -> Figure:
-    """Draw maps of what an amount contributes to the value of each cell, and of its mean age."""
+    """Draw maps of the contribution of an amount to the value of each cell, and of its mean age."""
     import xarray as xr
 
     field, weight = found[f"contribution_{main}"].values, found["receptor_weight"].values
@@ -393,7 +393,7 @@ def draw_cells(found: "xr.Dataset", main: str) -> Figure:
         colour_bar_at(figure, colour, scale, "", left, 0.5 * panels.width)
     headline(
         figure, panels.start, f"Where {word} made {found.attrs['receptor_title']}",
-        f"what {word} contributes to the value of each cell, and how old it is at the end, to first order",
+        f"contribution of {word} to the value of each cell, and its mean age at the end, to first order",
     )  # fmt: skip
     _sign(figure, found, MAP_CREDIT)
     return figure

@@ -75,7 +75,7 @@ def names_of(quantities: Sequence[Quantity]) -> str:
 
 
 def together(quantities: Sequence[Quantity]) -> str:
-    """Return what several fields of one unit are called together."""
+    """Return the common name of several fields of one unit."""
     return "Concentrations" if all(each.field in COMMON for each in quantities) else "Fields"
 
 
@@ -131,7 +131,7 @@ def format_axes(axes: Axes, times: NDArray[np.datetime64], heights: Sequence[flo
 
 
 def time_ticks(times: NDArray[np.datetime64], first: float, last: float) -> tuple[Sequence[float], Sequence[str]]:
-    """Return places [minutes] for ticks, and what to write there: hours, days, or for long runs months and years."""
+    """Return positions [minutes] and labels of ticks: hours, days, or for long runs months and years."""
     midnight = times[0].astype("datetime64[D]")
     step = next((s for s in _STEPS if (last - first) / s <= _MOST_TICKS), None)
     if step is not None:

@@ -1,4 +1,4 @@
-"""A map of one field at one time, out of memory: what the live server gives to people."""
+"""Map of one field at one time from memory, for the live server."""
 
 from dataclasses import dataclass
 from io import BytesIO
@@ -46,7 +46,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Words:
-    """What stands on a picture: the field's name, which chooses its colours, its unit, and two lines of text."""
+    """Text of a picture: the name of the field, which selects its colours, its unit, and two lines."""
 
     field: str
     unit: str

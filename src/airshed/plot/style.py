@@ -26,10 +26,10 @@ INK, GREY, PALE = "#1c1f26", "#5d6470", "#c9ced6"
 COAST, BORDER = "#20242c", "#20242c"
 NIGHT, NO_VALUE = "#edf0f5", "#e4e6ea"
 LINES = ("#c8443c", "#2a6fad", "#3f8f5b", "#8858a6", "#c9852b", "#5f6b7a")
-"""Colours of curves: apart for colour-blind readers in lightness as well as in hue."""
+"""Colours of curves: distinct in hue and in lightness, for colour-blind readers."""
 
 SIGNED = "signed"
-"""Stands for a field whose values lie on both sides of zero, which is light."""
+"""Name for a field with values on both sides of zero, which is light."""
 
 TABLES = MappingProxyType(
     {
@@ -132,7 +132,7 @@ def text_at(figure: Figure, x: float, y: float, text: str, size: str, **options:
 
 @cache
 def text_size(text: str, points: float, dpi: float) -> tuple[float, float]:
-    """Return the width and height [pixel] that a line of text takes, with room for what hangs below the line."""
+    """Return the width and height [pixel] of a line of text, with space for descenders."""
     font = get_font(findfont(FontProperties(family="DejaVu Sans")))
     font.set_size(points, dpi)
     font.set_text(text, 0.0)

@@ -11,7 +11,7 @@ from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
 
 MIXING_RATIO_UNITS = frozenset({"mol mol-1", "mol/mol", "mole mole-1"})
-"""How CF files spell a mixing ratio."""
+"""Spellings of the unit of a mixing ratio in CF files."""
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -27,7 +27,7 @@ def mass_concentration(mixing_ratio: Array, molar_mass: float, pressure: Array, 
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit to show numbers in: its label, and by what to multiply SI values."""
+    """Unit for display: its label, and the factor from SI values."""
 
     label: str
     factor: float

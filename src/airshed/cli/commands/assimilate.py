@@ -19,18 +19,19 @@ def assimilate(
     ranks: Ranks = None,
     threads: Threads = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on after the last iteration in the folder; without one, begin.")
+        bool, typer.Option("--resume", help="Continue after the last iteration in the folder; without one, begin.")
     ] = False,
     make_twin: Annotated[
-        bool, typer.Option("--make-twin", help="Write the observations of an identical twin instead, and end.")
+        bool,
+        typer.Option("--make-twin", help="Write the observations of an identical twin experiment instead, and end."),
     ] = False,
     allow_code: AllowCode = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     """Find the emission factors and the initial state by which a case is nearest to its observations.
 
-    A line tells each iteration; its state is on the disk then. Ctrl-C ends it with valid files, and --resume goes on
-    with the same iterates. Results are analysis.nc, report.txt and pictures.
+    Each iteration is printed once its state is on the disk. Ctrl-C stops with valid files; --resume continues with the
+    same iterates. Results are analysis.nc, report.txt and pictures.
     """
     hand_to_ranks(ranks)
     from airshed import load_case
@@ -58,27 +59,30 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.io.run_state import Inputs
     from airshed.plot.assimilation import plot_assimilation
 
-    teller = Iterations(quiet=quiet or not is_first())
+    iterations = Iterations(quiet=quiet or not is_first())
     with noting_inputs() as files:
         seen = StudyObservations.of_case(case)
     state = on_first(partial(prepared, folder, case, resume=resume))
     resumed = on_first(state.is_file)
     try:
-        with stop_on_interrupt(teller.request_stop), opened(case, seen, teller.progress) as study:
+        with stop_on_interrupt(iterations.request_stop), opened(case, seen, iterations.progress) as study:
             inputs = Inputs({*files, *study.input_files}, case.base)
             on_first(partial(check_inputs, folder, inputs, resumed=resumed))
-            if not teller.quiet:
+            if not iterations.quiet:
                 show(study.plan())
                 say(f"\ngoing on from {state}" if state.is_file() else "")
-            outcome = study.run(state, teller.see)
-            teller.wipe()
+            outcome = study.run(state, iterations.see)
+            iterations.wipe()
             report = on_first(partial(write_results, folder, study, outcome))
     except StoppedError:
-        teller.wipe()
+        iterations.wipe()
         if is_first():
-            say(f"airshed: stopped after {teller.done}; {folder} holds valid files, and --resume goes on", err=True)
+            say(
+                f"airshed: stopped after {iterations.done}; {folder} holds valid files, and --resume continues",
+                err=True,
+            )
         raise typer.Exit(INTERRUPTED) from None
     pictures = on_first(partial(plot_assimilation, folder / "analysis.nc"))
-    if not teller.quiet:
+    if not iterations.quiet:
         show(report)
         say(f"Results: {folder}   Pictures: {' '.join(path.name for path in pictures)}")

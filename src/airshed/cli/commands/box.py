@@ -27,7 +27,7 @@ def box(
     ] = None,
     states: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Initial states of many cells, .nc (netCDF) or .csv: each a box of its own."),
+        typer.Option(metavar="FILE", help="Initial states of many cells, .nc (netCDF) or .csv: one box each."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Picture of the time series.")] = None,
     species: Annotated[
@@ -38,11 +38,12 @@ def box(
         typer.Option(metavar="NAME", help="Species whose sensitivities to rate constants and all else are ranked."),
     ] = None,
     at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When --gradient is of it, as in '12 h'; by default the end.")
+        str | None,
+        typer.Option(metavar="TIME", help="Time of the species of --gradient, such as '12 h'; by default the end."),
     ] = None,
     threads: Threads = 1,
     allow_code: AllowCode = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Integrate a mechanism in a box of air, or in many at once; cases/emep-box has a set of conditions."""
@@ -96,14 +97,14 @@ def _default_output(conditions: Path) -> Path:
 
 
 def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Path | None) -> "Report":
-    """Write sensitivities beside the output, and a picture of them beside that; return the report with a ranking."""
+    """Write sensitivities next to the output, and a picture next to the picture; return the report with a ranking."""
     from dataclasses import replace
 
     from airshed.inverse.receptors.box import ranking_table, write_sensitivity
 
-    beside = output.with_stem(f"{output.stem}-gradient")
-    write_sensitivity(found, beside)
-    facts = {**report.facts, "gradient": str(beside)}
+    gradient_file = output.with_stem(f"{output.stem}-gradient")
+    write_sensitivity(found, gradient_file)
+    facts = {**report.facts, "gradient": str(gradient_file)}
     if plot is not None:
         from airshed.plot.box import plot_gradient
 
@@ -114,7 +115,7 @@ def _with_ranking(report: "Report", found: "xr.Dataset", output: Path, plot: Pat
 
 
 class _Stopper:
-    """Passes a request to stop on to the run, once there is one."""
+    """Request to stop, passed to the run once it exists."""
 
     def __init__(self) -> None:
         self._run: BoxRun | None = None
@@ -126,11 +127,11 @@ class _Stopper:
         self._run = None
 
     def take(self, run: "BoxRun") -> None:
-        """Remember the run."""
+        """Store the run."""
         self._run = run
 
     def stop(self) -> None:
-        """Ask the run to stop; without one, stop at once."""
+        """Request a stop of the run; raise KeyboardInterrupt without one."""
         if self._run is None:
             raise KeyboardInterrupt
         self._run.simulation.request_stop()

@@ -1,4 +1,4 @@
-"""`airshed doctor` and `airshed verify`: what this machine has of what Airshed needs, and what it computes with it."""
+"""`airshed doctor`, `airshed verify` and `airshed bench`: requirements, checks and speed on this machine."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from airshed.cli.options import AsJson
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Say what is there (compiler, cores, libraries) and what to do about what is missing; exit code 1 then."""
+    """Check compiler, cores, memory, libraries and MPI, with advice; exit code 1 when a requirement is missing."""
     from airshed.cli.doctor import as_dict, as_table, collect, healthy
     from airshed.cli.render import terminal
 
@@ -27,7 +27,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def verify(
-    full: Annotated[bool, typer.Option("--full", help="Also the finest grids; minutes instead of seconds.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Include the finest grids: minutes instead of seconds.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check conservation, convergence and reproducibility on this machine; exit code 1 when a check fails."""
@@ -52,7 +52,7 @@ def bench(context: typer.Context) -> None:
 
     root = Path(airshed.__file__).resolve().parents[2]
     if not (root / "benchmarks/__main__.py").is_file():
-        raise AirshedError("benchmarks are no part of an installed Airshed; clone its repository, and run them there")
+        raise AirshedError("benchmarks are not part of an installed Airshed; clone its repository and run them there")
     path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "benchmarks", *context.args]
     os.execve(sys.executable, command, os.environ | {"PYTHONPATH": path})

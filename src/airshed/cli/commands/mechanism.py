@@ -28,7 +28,7 @@ def show_mechanism(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List species, reactions, rate constants, the balance of atoms, and what is left open."""
+    """List species, reactions, rate constants, the balance of atoms, and open rates."""
     from airshed.cli.render import show
     from airshed.mechanism.describe import describe, environment_of
 
@@ -45,11 +45,11 @@ def check_mechanism(
     mechanism: Mechanism,
     write_rates: Annotated[
         bool,
-        typer.Option("--write-rates", help="Write all that the rates lack into NAME.rates.toml, to be filled in."),
+        typer.Option("--write-rates", help="Write NAME.rates.toml, with the missing rates to be filled in."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell everything that looks wrong or odd; exit code 1 where a reaction does not conserve an atom under #CHECK."""
+    """Check a mechanism for errors and oddities; exit code 1 if a reaction does not conserve an atom under #CHECK."""
     from airshed.cli.render import show
     from airshed.mechanism.describe import check
     from airshed.mechanism.describe import write_rates as written
@@ -68,7 +68,7 @@ def convert_mechanism(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Write a mechanism in another format, and read it back; exit code 1 where it is not the same network."""
+    """Write a mechanism in another format and read it back; exit code 1 if the network differs."""
     from airshed.cli.render import show
     from airshed.mechanism.describe import convert
 
@@ -79,7 +79,7 @@ def convert_mechanism(
 
 
 def map_mechanism(mechanism: Mechanism) -> None:
-    """Print a species map to begin with: what emission, the air outside and the ground are in its species."""
+    """Print a template of a species map: emission, lateral boundary and deposition in the species of a mechanism."""
     from airshed.cli.render import say
     from airshed.mechanism import inspect_mechanism
     from airshed.models.air.map_template import template
@@ -99,9 +99,9 @@ def show_kernel(
     levels: Annotated[int, typer.Option(min=1, help="Number of layers.")] = 18,
     precision: Annotated[Precision, typer.Option(help="Floating-point precision.")] = Precision.DOUBLE,
 ) -> None:
-    """Print the C++ that a mechanism becomes, as a run compiles it, each line with its reaction.
+    """Print the C++ code of a mechanism as a run compiles it, each line with its reaction.
 
-    First comes what the mechanism's reactions do not conserve of carbon, nitrogen and sulphur.
+    Comments at the beginning list the carbon, nitrogen and sulphur that reactions do not conserve.
     """
     from airshed.kernels.backend import LARGEST_GROUP, WIDTH
     from airshed.kernels.layout import MechanismShape
@@ -119,7 +119,7 @@ def show_kernel(
 
 
 def _balance(network: "ReactionNetwork") -> str:
-    """Return which reactions do not conserve an atom, and what each of them makes or loses, as comments."""
+    """Return as comments the reactions that do not conserve an atom, with the atoms that each makes or loses."""
     from airshed.kernels.cpp import comment
     from airshed.mechanism.structure import report
 

@@ -14,26 +14,27 @@ Layout = Literal["land", "full"]
 def prepare(
     stations: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder with .met files, or files in .met.gz.")],
     output: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="What to write; without it, the weather is only checked.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of the inputs to write; without it, the weather is only checked."),
     ] = None,
     declare: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help="What is declared of them, unless the folder's stations.toml."),
+        typer.Option(metavar="FILE.toml", help="Declarations of the stations, by default the folder's stations.toml."),
     ] = None,
     years: Annotated[
         str | None, typer.Option(metavar="FIRST-LAST", help="Years, such as 1957-2002 or 1996; by default all.")
     ] = None,
     area: Annotated[str | None, typer.Option(help="Queensland or Australia.")] = None,
     spacing: Annotated[float | None, typer.Option(help=r"Size of cells \[degrees].")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the synthetic maps.")] = None,
-    layout: Annotated[Layout, typer.Option(help="Land cells alone, or the whole grid.")] = "land",
+    seed: Annotated[int | None, typer.Option(help="Seed of the synthetic maps.")] = None,
+    layout: Annotated[Layout, typer.Option(help="Land cells only, or the whole grid.")] = "land",
     replace: Annotated[bool, typer.Option("--replace", help="Replace inputs that are there.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the weather of stations, and make inputs of it: daily rain, weekly weather, maps, the state at the start.
+    """Check the weather of stations and write inputs: daily rain, weekly weather, maps, the initial state.
 
-    Maps of soil, pasture and trees are synthetic, and so is the change of weather between stations; both are told in
-    the inputs. Errors in the weather are refused, warnings are told.
+    Maps of soil, pasture and trees are synthetic, and so is the interpolation of weather between stations; the inputs
+    state both. Errors in the weather are refused, warnings are printed.
     """
     from airshed.cli.render import show
     from airshed.models.pasture.inputs.stations import inputs_of_stations, recipe_of, report
@@ -49,7 +50,7 @@ def prepare(
 
 
 def _progress(share: float) -> None:
-    """Tell on a terminal how much is done, on one line."""
+    """Show on one line of a terminal the part that is done."""
     from airshed.cli.render import on_terminal
 
     if on_terminal("stderr"):
@@ -66,7 +67,7 @@ def point(
     overrides: Overrides = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run soil water and pasture growth at one place, day by day."""
+    """Run soil water and pasture growth at one station, day by day."""
     from airshed.cli.render import show
     from airshed.models.pasture.point import run_point
 

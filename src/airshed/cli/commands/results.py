@@ -18,9 +18,7 @@ def plot(
     output: Annotated[Path | None, typer.Option(help="Folder for the pictures; by default RUN/maps.")] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Field to draw, such as O3; may be repeated. By default those that matter most, such as O3 and NO2."
-        ),
+        typer.Option(help="Field to draw, such as O3; may be repeated. By default the main ones, such as O3 and NO2."),
     ] = None,
     hour: Annotated[
         list[float] | None,
@@ -62,7 +60,7 @@ def merge(
     run: RunFolder,
     name: Annotated[str | None, typer.Option(help="One result of the run; all of them without it.")] = None,
 ) -> None:
-    """Turn a result that lies in many files (`files`, `zarr`) into one netCDF file, and remove the many."""
+    """Merge a result in many files (`files`, `zarr`) into one netCDF file, and remove the many."""
     from airshed.io.results import merge as merge_results
 
     made = merge_results(run, name)

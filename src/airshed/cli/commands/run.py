@@ -1,4 +1,4 @@
-"""`airshed run` and `airshed show`: simulate a case, or see what that takes."""
+"""`airshed run` and `airshed show`: simulate a case, or show its settings and an estimate of the run."""
 
 import gc
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ _ALWAYS: Final = ("emission:", "inputs differ", "the run in")
 """Beginnings of notices that a quiet run prints too."""
 
 _SELDOM: Final = 64
-"""Steps after which progress is shown at the latest: more than a model makes at once, so that this delays none."""
+"""Most steps between two displays of progress: more than a model takes in a batch, so that no batch is shortened."""
 
 
 def run(

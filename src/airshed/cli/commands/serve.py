@@ -25,12 +25,12 @@ def serve(
     ranks: Ranks = None,
     threads: Threads = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     output: Annotated[
-        Path | None, typer.Option(help="Folder that keeps the state of each session; by default runs/live/NAME.")
+        Path | None, typer.Option(help="Folder for the state of each session; by default runs/live/NAME.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the last state in the folder; without one, begin.")
+        bool, typer.Option("--resume", help="Continue from the last state in the folder; without one, begin.")
     ] = False,
     accept_changed_inputs: AcceptChangedInputs = False,
     force: Annotated[
@@ -49,17 +49,17 @@ def serve(
     certificate: Annotated[Path | None, typer.Option(help="Certificate, for TLS.")] = None,
     key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Let other machines in without TLS, where --host says so.")
+        bool, typer.Option("--insecure", help="Let other machines in without TLS, on the address of --host.")
     ] = False,
     idle: Annotated[
         float, typer.Option(min=0.0, help="Minutes without a client after which sessions end; 0 for never.")
     ] = 0.0,
     allow_code: AllowCode = False,
 ) -> None:
-    """Let a model run, where a browser and programs watch and steer it.
+    """Run a model that a browser and programs watch and steer.
 
-    The first line is the address. Who has it may steer: keep it to yourself. Ctrl-C ends all, and keeps the state;
-    --resume goes on from there.
+    The first line is the address; whoever has it may steer the model, so keep it secret. Ctrl-C ends the server and
+    stores the state; --resume continues from there.
     """
     hand_to_ranks(ranks)
     from airshed import load_case
@@ -70,7 +70,7 @@ def serve(
     loaded = load_case(case, settings(overrides, threads))
     loaded = loaded.allowing_code() if allow_code else loaded
     if world().rank:
-        with stop_on_interrupt(lambda: None):  # rank 0 tells
+        with stop_on_interrupt(lambda: None):  # requests come from rank 0
             Host(world()).follow()
         return
     from airshed.serve.access import Limits
@@ -104,7 +104,7 @@ def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: 
             if done.exception():
                 server.stop()
                 return
-            for notice in server.engine.host.sessions["main"].notices:  # what is lost or has changed of what is resumed
+            for notice in server.engine.host.sessions["main"].notices:  # losses and changes of a resumed session
                 say(f"airshed: {notice}", err=True)
 
         main.add_done_callback(on_opened)
@@ -133,9 +133,9 @@ def _token(file: Path | None) -> str:
 
 
 def _free_folder(name: str, *, resume: bool) -> Path:
-    """Return runs/live/NAME, or with a number where a server uses that already, or sessions with commands are in it.
+    """Return runs/live/NAME, with a number if another server uses it or it holds sessions with commands.
 
-    resume  whether those there are wanted: then it must be free
+    resume  whether its sessions are resumed: then no other server may use it
     """
     from airshed.core.errors import OutputError
     from airshed.io.folder import RUNS, RunFolder

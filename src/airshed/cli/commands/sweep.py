@@ -46,7 +46,7 @@ def sweep(
     accept_changed_inputs: AcceptChangedInputs = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the sweep in the folder.")] = False,
     allow_code: AllowCode = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     """Run a case with all combinations of varied settings, or an ensemble of perturbed parameters.
 

@@ -57,10 +57,11 @@ def draw_scatter(evaluation: Evaluation, species: str) -> Figure:
 
 
 def draw_taylor(evaluation: Evaluation, species: str) -> Figure | None:
-    """Draw correlation and standard deviation of each station, relative to what was observed; None without any.
+    """Draw correlation and standard deviation of each station, relative to the observations; None without stations.
 
-    The distance from the origin is STDP / STDO, the cosine of the angle is R, and the distance from the point
-    "observed" the centred error / STDO. Source: Taylor 2001, J. Geophys. Res. 106, 7183-7192, doi:10.1029/2000JD900719.
+    The distance from the origin is STDP / STDO, and the cosine of the angle is R. The distance from the point
+    "observed" is the centred error / STDO.
+    Source: Taylor 2001, J. Geophys. Res. 106, 7183-7192, doi:10.1029/2000JD900719.
     """
     scores = [each for each in _stations(evaluation, species) if np.isfinite(each.values["R"])]
     if not scores:

@@ -52,7 +52,7 @@ def _bias(each: Score) -> str:
     bias, share = each.values["MB"], each.values["NMB"]
     name = formula(each.species)
     if abs(share) < _ON_AVERAGE:
-        return f"{name} within {max(round(abs(share)), 1)} % of what was observed"
+        return f"{name} within {max(round(abs(share)), 1)} % of the observations"
     unit = each.unit.replace("ug/m3", "µg/m³")
     return f"{format_number(abs(bias), 2)} {unit} ({abs(share):.0f} %) too {'much' if bias > 0 else 'little'} {name}"
 
@@ -180,7 +180,7 @@ def report_page(evaluation: Evaluation, pictures: Pictures) -> str:
         *(_table(table, "Files") for table in others if table.title == FILES),
         "<h2>Method</h2>",
         _facts(dict(_METHOD)),
-        f'<p class="note">Made by Airshed {escape(__version__)}. statistics.csv and statistics.json beside this page '
+        f'<p class="note">Made by Airshed {escape(__version__)}. statistics.csv and statistics.json in the same folder '
         "hold all statistics, also by hour; pairs_*.nc the pairs in the layout of MELODIES-MONET; each picture is "
         "there as PNG and as PDF.</p>",
     ]  # fmt: skip
