@@ -46,7 +46,7 @@ def scaled(source: Source, controls: list[ControlSection], values: dict[str, obj
 def test_countries_apart_emit_the_same_in_all(whole: Inventory) -> None:
     np.testing.assert_allclose(whole.rate(0.0), inventory(apart=False).rate(0.0), rtol=1e-13)
     assert {"DE", "BE", "NL", "LU", "FR"} <= set(whole.countries)
-    with pytest.raises(ValueError, match="apart"):
+    with pytest.raises(ValueError, match="separately"):
         inventory(apart=False).selected(whole.sectors, ["DE"])
 
 

@@ -162,8 +162,8 @@ class BoundProcess:
 
         found: list[Reaction] = []
         for name, each in self.own.reactions.items():
-            asked = arguments(each.function)
-            lines = each.function(self.process) if asked[:1] == ("self",) else each.function(*map(plain, asked))
+            names = arguments(each.function)
+            lines = each.function(self.process) if names[:1] == ("self",) else each.function(*map(plain, names))
             if all(isinstance(line, Reaction) for line in lines):
                 found += lines
             else:
@@ -210,11 +210,11 @@ class BoundProcess:
         if name in own.settings:
             found: Any = self.numbers[name].reshape((-1, 1, 1, 1) if own.settings[name].by_species else ())
         elif name in own.weather:
-            asked = own.weather[name]
-            found = state.get(asked.field)
-            if found is None and not asked.optional:
+            field = own.weather[name]
+            found = state.get(field.field)
+            if found is None and not field.optional:
                 raise DataError(
-                    f"{self.process.section} needs {asked.field} [{asked.unit}], which the meteorology does not provide"
+                    f"{self.process.section} needs {field.field} [{field.unit}], which the meteorology does not provide"
                 )
             found = found[None] if found is not None and found.ndim != 3 else found
         elif name in OFFERED:
@@ -274,14 +274,14 @@ class BoundProcess:
         return any(self.is_by_species(argument) for argument in arguments(each.function))
 
     def _operator(self, name: str, act: OperatorDeclaration) -> Operator:
-        own, asked = self.own, arguments(act.function)
-        read = [each for each in asked if each in own.instants or each in own.weather]
-        inside = {each: each if each in AIR else f"{self.key}_{each}" for each in asked}
+        own, names = self.own, arguments(act.function)
+        read = [each for each in names if each in own.instants or each in own.weather]
+        inside = {each: each if each in AIR else f"{self.key}_{each}" for each in names}
         inputs = [*dict.fromkeys([*inside.values(), *AIR])]
 
-        def rates(*given: Any) -> Any:
-            by_name = dict(zip(inputs, given, strict=True))
-            found = act.function(*(by_name[inside[each]] for each in asked))
+        def rates(*values: Any) -> Any:
+            by_name = dict(zip(inputs, values, strict=True))
+            found = act.function(*(by_name[inside[each]] for each in names))
             return in_kernel_units(act, found, by_name)
 
         try:
@@ -295,7 +295,7 @@ class BoundProcess:
             formulas,
             tuple(map(self.process.context.species.index, species)),
             tuple(OperatorField(inside[each], self.shape_of(each), self.is_by_species(each)) for each in read),
-            {inside[each]: tuple(self.numbers[each].ravel().tolist()) for each in asked if each in self.numbers},
+            {inside[each]: tuple(self.numbers[each].ravel().tolist()) for each in names if each in self.numbers},
             act.levels == "ground",
             act.term,
         )

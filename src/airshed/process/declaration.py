@@ -134,8 +134,8 @@ class Process:
     @property
     def depends_on_sun(self) -> bool:
         """True if its fields follow the time of day in constant air; forcing is then hourly."""
-        asked = {name for each in self.declaration.instants.values() for name in arguments(each.function)}
-        return bool(asked & {"sun_height", "seconds"})
+        names = {name for each in self.declaration.instants.values() for name in arguments(each.function)}
+        return bool(names & {"sun_height", "seconds"})
 
 
 RESERVED_TERMS: Final = (
@@ -173,13 +173,15 @@ def _faults(cls: "type[Process]") -> Iterator[str]:
     own = cls.declaration
 
     # methods with wrong arguments
-    for part, wanted in _METHODS.items():
+    for part, expected in _METHODS.items():
         for name, each in getattr(own, part).items():
-            asked = arguments(each.function)
-            is_method = asked[:1] == ("self",)
-            if (part == "releases" and not is_method) or (is_method and len(asked) != len(wanted)):
-                shown = f"write def {name}({', '.join(wanted)})" if wanted else "it is compiled, and cannot be a method"
-                yield f"{name}({', '.join(asked)}) cannot be called: {shown}"
+            names = arguments(each.function)
+            is_method = names[:1] == ("self",)
+            if (part == "releases" and not is_method) or (is_method and len(names) != len(expected)):
+                shown = (
+                    f"write def {name}({', '.join(expected)})" if expected else "it is compiled, and cannot be a method"
+                )
+                yield f"{name}({', '.join(names)}) cannot be called: {shown}"
 
     # settable numbers without an effect
     functions = [each.function for part in (own.instants, own.operators, own.updates) for each in part.values()]

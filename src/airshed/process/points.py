@@ -159,22 +159,22 @@ class Composition:
         return own
 
     def _weather(self, bound: BoundProcess, name: str) -> Expression | TracedArray | None:
-        asked, offered = bound.own.weather[name], {spec.name: spec for spec in self.fields.weather}
+        field, offered = bound.own.weather[name], {spec.name: spec for spec in self.fields.weather}
         where = f"process {type(bound.process).__name__}: {name}"
-        if asked.field in offered:
-            unit = offered[asked.field].unit
-            if not same_unit(asked.unit, unit):
+        if field.field in offered:
+            unit = offered[field.field].unit
+            if not same_unit(field.unit, unit):
                 raise CaseError(
-                    f"{where} reads {asked.field} in {asked.unit}, which is in {unit}; declare it in that unit"
+                    f"{where} reads {field.field} in {field.unit}, which is in {unit}; declare it in that unit"
                 )
-            if asked.field in self.arrays:
-                return TracedArray([Tracer(Symbol(part)) for part in self.arrays[asked.field]])
-            return Symbol(asked.field)
-        if asked.optional:
+            if field.field in self.arrays:
+                return TracedArray([Tracer(Symbol(part)) for part in self.arrays[field.field]])
+            return Symbol(field.field)
+        if field.optional:
             return None
         raise CaseError(
-            f"{where} reads {asked.field} [{asked.unit}], which the weather of the model does not have; "
-            f"{suggestion(asked.field, offered)}"
+            f"{where} reads {field.field} [{field.unit}], which the weather of the model does not have; "
+            f"{suggestion(field.field, offered)}"
         )
 
     def _argument(self, where: str, name: str, own: Mapping[str, Any]) -> Any:

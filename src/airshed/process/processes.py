@@ -129,8 +129,8 @@ class Processes(Sequence[BoundProcess]):
 
     def any_rate_reads(self, names: Collection[str]) -> bool:
         """Return whether the rate of some operator reads one of the names of the air of a cell."""
-        asked = {name for each in self.operators for rate in each.rate for name in symbols(rate)}
-        return not asked.isdisjoint(names)
+        read = {name for each in self.operators for rate in each.rate for name in symbols(rate)}
+        return not read.isdisjoint(names)
 
     @property
     def depend_on_sun(self) -> bool:

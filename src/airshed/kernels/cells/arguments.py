@@ -62,8 +62,8 @@ class CellLayout:
             if extent < 2:
                 continue
             if stride % width or stride < free:
-                wanted = f"{extent} times {stride} must be a multiple of {width}, and not below {free}"
-                raise KernelError(f"packs of {self} overlap or interleave: {wanted}")
+                expected = f"{extent} times {stride} must be a multiple of {width}, and not below {free}"
+                raise KernelError(f"packs of {self} overlap or interleave: {expected}")
             free = stride * extent
         ends = (stride * (extent - 1) for stride, extent in zip(strides, extents, strict=True) if extent > 1)
         return width + sum(ends)

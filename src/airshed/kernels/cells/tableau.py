@@ -134,7 +134,7 @@ class Tableau:
             (4, "sum b beta alpha^2", b @ beta @ alpha**2, 1 / 12 - gamma / 3),
             (4, "sum b beta beta beta", b @ beta @ beta @ sums, 1 / 24 - gamma / 2 + 1.5 * gamma**2 - gamma**3),
         ]
-        return {text: float(found - wanted) for least, text, found, wanted in conditions if least <= order}
+        return {text: float(found - expected) for least, text, found, expected in conditions if least <= order}
 
 
 def _square(rows: Rows) -> Array:

@@ -227,10 +227,10 @@ def _adjoint(each: OperatorCode, number: int) -> list[str]:
     names = set(symbols(rate))
     fields = [field for field in operator.fields if field.name in names]
     numbers = [name for name in operator.numbers if name in names]
-    wanted = [*(field.name for field in fields), *numbers]
-    if not wanted:
+    inputs = [*(field.name for field in fields), *numbers]
+    if not inputs:
         return []
-    made = adjoint(TracedFunction(tuple(sorted(names)), (rate,)), wanted)
+    made = adjoint(TracedFunction(tuple(sorted(names)), (rate,)), inputs)
     statements, results = cpp.code(
         made.outputs, lambda name: "given" if name == _SEED else f"v_{name}", replace(RATES, name="an adjoint")
     )

@@ -183,8 +183,8 @@ class CellSolver:
         """
         packs, coefficients, count, width = inputs.shape
         if count != self.inputs or width != self.kernel.shape.width:
-            wanted = (packs, coefficients, self.inputs, self.kernel.shape.width)
-            raise KernelError(f"inputs of cells are {inputs.shape}, not {wanted}")
+            expected = (packs, coefficients, self.inputs, self.kernel.shape.width)
+            raise KernelError(f"inputs of cells are {inputs.shape}, not {expected}")
         if not start < end < np.inf:
             raise KernelError(f"cells are integrated from {start:g} s to {end:g} s: the end must be later, and finite")
         self._check_arrays({"inputs": inputs}, np.float64)
@@ -225,8 +225,8 @@ class CellSolver:
         """Check arrays: compiled code receives only addresses, and would read or write others incorrectly."""
         for name, array in arrays.items():
             if array.dtype != dtype or not array.flags.c_contiguous or (array.size and address(array) % ALIGNMENT):
-                wanted = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
-                raise KernelError(f"{name} of cells must be {wanted} (see pack_cells), not {array.dtype}")
+                expected = f"{np.dtype(dtype)}, contiguous, at a multiple of {ALIGNMENT} bytes"
+                raise KernelError(f"{name} of cells must be {expected} (see pack_cells), not {array.dtype}")
 
     def _check_layout(self, states: Mapping[str, AnyArray], layout: CellLayout, packs: int) -> None:
         width, species = self.kernel.shape.width, len(self.kernel.network.species)
@@ -345,9 +345,9 @@ class CellReverser:
     def _check(self, adjoint: AnyArray, inputs: AnyArray, record: AcceptedSteps) -> None:
         packs, coefficients, count, width = inputs.shape
         species, sources = len(self.kernel.network.species), self.solver.sources
-        wanted = self.solver.inputs + len(sources.emitted) + len(sources.lost)
-        if (count, width) != (wanted, self.kernel.shape.width) or inputs.dtype != np.float64:
-            raise KernelError(f"inputs in reverse are {inputs.shape}, not {(packs, coefficients, wanted, width)}")
+        expected = self.solver.inputs + len(sources.emitted) + len(sources.lost)
+        if (count, width) != (expected, self.kernel.shape.width) or inputs.dtype != np.float64:
+            raise KernelError(f"inputs in reverse are {inputs.shape}, not {(packs, coefficients, expected, width)}")
         if adjoint.shape != (packs, species, width) or adjoint.dtype != np.float64:
             raise KernelError(f"an adjoint of cells is {adjoint.shape}, not {(packs, species, width)}")
         if record.y.shape != (len(record.step), species):
