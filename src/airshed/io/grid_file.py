@@ -93,7 +93,7 @@ def _cached(path: Path, stamp: int, is_griddesc: bool) -> FileGrid:
             return _of_wrf(dataset, path)
         if "GDTYP" in dataset.attrs:
             return _of_ioapi(dataset.attrs, path)
-        return _of_cf(dataset, path)
+        return grid_of_dataset(dataset, path)
 
 
 def _of_wrf(dataset: "xr.Dataset", path: Path) -> FileGrid:
@@ -241,7 +241,7 @@ def _number(text: str) -> float:
     return float(text.upper().replace("D", "E"))
 
 
-def _of_cf(dataset: "xr.Dataset", path: Path) -> FileGrid:
+def grid_of_dataset(dataset: "xr.Dataset", path: Path) -> FileGrid:
     """Return the grid of one-dimensional coordinates and their grid mapping; longitude and latitude without one."""
     mappings = [each.attrs for each in dataset.variables.values() if "grid_mapping_name" in each.attrs]
     given = {name: value for name, value in (mappings[0] if mappings else {}).items() if name != "_FillValue"}

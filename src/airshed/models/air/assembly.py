@@ -23,6 +23,7 @@ from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air import processes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
+from airshed.models.air.boundary.outer import initial_of_run
 from airshed.models.air.case import Case, check_species
 from airshed.models.air.case.species import left_out, translated
 from airshed.models.air.emissions.split import isoprene_notes, kept_notes, split_of
@@ -276,6 +277,10 @@ def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = No
         if not path.is_file():
             raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
         state = _from_dataset(parts, load_netcdf(path), state)
+    if case.initial.run is not None:
+        dataset = initial_of_run(case.path(case.initial.run), names, parts.whole, parts.start)
+        parts.notes += [("initial state", f"read: {len(dataset)} species of {case.initial.run}, interpolated")]
+        state = _from_dataset(parts, dataset, state)
     if given is not None and not is_dataset(given):
         raise CaseError(
             f"the initial state is a {type(given).__name__}; give an xarray.Dataset with a variable per species"

@@ -10,6 +10,7 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import settings_of
 from airshed.kernels.backend import backend
 from airshed.models.air.boundary.field import BoundaryField, GivenBoundary, LateralBoundary
+from airshed.models.air.boundary.outer import NestedBoundary, OuterRun
 from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
 from airshed.models.air.case.estimate import describe
@@ -143,7 +144,7 @@ def build(
     try:
         with closed_on_error(groups):
             check(own)
-            if boundary is not None and case.has_groups:
+            if (boundary is not None or case.boundary.run is not None) and case.has_groups:
                 raise CaseError(
                     "boundary concentrations of face cells do not work with groups of ranks: remove parallel.groups"
                 )
@@ -159,6 +160,10 @@ def build(
         if case.boundary.budget == "faces":
             model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
             model.budget.faces.watch(model.executor.steppers)
+        if boundary is None and case.boundary.run is not None:
+            outer = OuterRun(case.path(case.boundary.run), model.network.names, "boundary.run")
+            boundary = NestedBoundary(outer, model.whole, case.start, case.time.length.value)
+            model.parts.notes.append(("boundary", boundary.note))
         if boundary is not None:
             length = case.time.length.value
             calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)

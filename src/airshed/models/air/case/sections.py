@@ -283,6 +283,11 @@ class BoundarySection(Section):
         "Vertical profiles at the lateral boundary: `clean-air`, `europe-summer`, `europe-winter` (shipped), `zero`, "
         "or a CSV file relative to the case.",
     )
+    run: PathText | None = setting(
+        None,
+        "Folder of an outer run that covers the area and the period, relative to the case: its output gives the "
+        "concentrations along the lateral faces, and the profiles those of the species that it lacks.",
+    )
     scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1", keys="species")
     values: Mapping[str, MixingRatio] = setting(
         {}, "Mixing ratios by species, at all heights, in place of the profiles.", keys="species"
@@ -298,6 +303,9 @@ class InitialSection(Section):
     values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, in all cells.", keys="species")
     file: PathText | None = setting(
         None, "netCDF file with mixing ratios on the grid of the case, relative to the case."
+    )
+    run: PathText | None = setting(
+        None, "Folder of a run on any grid, relative to the case: its output at the start, interpolated to the cells."
     )
 
 

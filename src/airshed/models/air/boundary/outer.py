@@ -1,0 +1,157 @@
+"""One-way nesting: the output of an outer run at the lateral face cells and in the cells of an inner grid."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from airshed.core.arrays import Array
+from airshed.core.errors import CaseError, DataError
+from airshed.core.files import note_input
+from airshed.core.text import listed
+from airshed.grid import Grid
+from airshed.grid.mapping import LonLat
+from airshed.grid.weights import PointWeights, Weights
+from airshed.io.grid_file import grid_of_dataset
+from airshed.io.results import open_run
+from airshed.models.air.boundary.field import face_cells
+from airshed.models.air.weather.placement import clamped_matrix
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_RATIO: Final = "mol mol-1"
+_POINT: Final = "time: point"
+
+
+class OuterRun:
+    """Mixing ratios of a run's output at other places: bilinear in its own coordinates, linear in height and time.
+
+    Below the lowest and above the highest layer of the outer run, its values there hold.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the outer run, with any output strategy.
+    species : sequence of str
+        Species of the inner mechanism. Those that the output lacks are in `lacking`.
+    key : str
+        Setting that names the run, for messages.
+
+    Raises
+    ------
+    DataError
+        For an output without species on all layers, or with means over time.
+    """
+
+    def __init__(self, path: Path, species: Sequence[str], key: str) -> None:
+        self.path, self._key = path, key
+        dataset = open_run(path)
+        for file in sorted(path.glob("output*")):
+            note_input(file)
+        self.species = tuple(
+            name for name in species if name in dataset and dataset[name].attrs.get("units", _RATIO) == _RATIO
+        )
+        self.lacking = tuple(name for name in species if name not in self.species)
+        if not self.species:
+            raise DataError(f"{key} = {str(path)!r}: its output has no species of the mechanism")
+        first = dataset[self.species[0]]
+        if "level" not in first.dims:
+            raise DataError(f'{key} = {str(path)!r}: its output has no layers; write all: output.levels = "all"')
+        bounds = np.asarray(dataset["level_bnds"], np.float64)
+        if bounds[0, 0] != 0.0 or not np.array_equal(bounds[1:, 0], bounds[:-1, 1]) or len(bounds) < 2:
+            raise DataError(f'{key} = {str(path)!r}: its output lacks layers; write all: output.levels = "all"')
+        if first.attrs.get("cell_methods", _POINT) != _POINT:
+            raise DataError(f'{key} = {str(path)!r}: its output is a mean over time; write statistic = "point"')
+        self._file, self._dataset = grid_of_dataset(dataset, path), dataset
+        self._heights = np.asarray(dataset["level"], np.float64)
+        self.times = dataset["time"].values.astype("datetime64[ns]")
+        self._records: dict[int, dict[str, Array]] = {}
+
+    def covers(self, start: np.datetime64, end: np.datetime64) -> bool:
+        """Return whether the output covers a period; its last interval may extend beyond its last record."""
+        first, last = self.times[0], self.times[-1]
+        interval = last - self.times[-2] if self.times.size > 1 else np.timedelta64(0, "s")
+        return bool(first <= start and last + interval >= end)
+
+    def at_points(self, when: np.datetime64, lon: Array, lat: Array, heights: Array) -> dict[str, Array]:
+        """Return the species (level, ...) [mol/mol] at points [degrees] and heights [m] at a time."""
+        weights, vertical = self._weights(lon, lat), Weights.of(clamped_matrix(self._heights, heights))
+        number = int(np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, max(self.times.size - 2, 0)))
+        after = min(number + 1, self.times.size - 1)
+        length = (self.times[after] - self.times[number]) / np.timedelta64(1, "s")
+        share = 0.0 if length == 0.0 else (when - self.times[number]) / np.timedelta64(1, "s") / length
+        share = float(np.clip(share, 0.0, 1.0))
+        before, later = self._record(number), self._record(after)
+        found = {name: (1.0 - share) * before[name] + share * later[name] for name in self.species}
+        return {name: vertical(weights(values), -1 - lon.ndim) for name, values in found.items()}
+
+    def _record(self, number: int) -> dict[str, Array]:
+        """Return the species of a record (level, y, x); the newest two are stored."""
+        if number not in self._records:
+            while len(self._records) > 1:
+                del self._records[min(self._records)]
+            y, x = self._file.mapping.dims
+            record = self._dataset[list(self.species)].isel(time=number).transpose("level", y, x).sortby([y, x])
+            self._records[number] = {name: np.asarray(record[name], np.float64) for name in self.species}
+        return self._records[number]
+
+    def _weights(self, lon: Array, lat: Array) -> PointWeights:
+        """Return bilinear weights of points; raise CaseError for points outside the outer grid."""
+        mapping, x_faces, y_faces = self._file
+        x, y = (0.5 * (faces[1:] + faces[:-1]) for faces in (x_faces, y_faces))
+        if isinstance(mapping, LonLat):
+            lon = x.mean() + (lon - x.mean() + 180.0) % 360.0 - 180.0
+        at_x, at_y = mapping.from_lonlat(lon, lat)
+        outside = (at_x < x_faces[0]) | (at_x > x_faces[-1]) | (at_y < y_faces[0]) | (at_y > y_faces[-1])
+        if np.any(outside):
+            first = np.flatnonzero(outside)[0]
+            place = f"{np.ravel(lon)[first]:g} E, {np.ravel(lat)[first]:g} N"
+            raise CaseError(
+                f"{self._key} = {str(self.path)!r}: {place}, in the inner grid or next to it, lies outside the outer "
+                "grid; take a smaller inner grid"
+            )
+        return PointWeights.in_plane(y, x, at_y, at_x)
+
+
+class NestedBoundary:
+    """Function of the seconds since the start that returns an outer run at the lateral face cells of a grid."""
+
+    def __init__(self, outer: OuterRun, grid: Grid, start: np.datetime64, length: float) -> None:
+        self._outer, self._grid, self._start = outer, grid, start.astype("datetime64[ns]")
+        end = self._start + np.timedelta64(round(length * 1e9), "ns")
+        if not outer.covers(self._start, end):
+            raise CaseError(
+                f"boundary.run = {str(outer.path)!r} has output from {outer.times[0]:.19} to {outer.times[-1]:.19}; "
+                f"the case needs {self._start:.19} to {end:.19}"
+            )
+        self._cells = face_cells(grid)
+
+    def __call__(self, seconds: float) -> "xr.Dataset":
+        """Return the species on level and face at a time [s since the start]."""
+        import xarray as xr
+
+        when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
+        lon, lat = (np.asarray(self._cells[name], np.float64) for name in ("lon", "lat"))
+        found = self._outer.at_points(when, lon, lat, self._grid.level)
+        return xr.Dataset({name: (("level", "face"), np.maximum(values, 0.0)) for name, values in found.items()})
+
+    @property
+    def note(self) -> str:
+        """Origin of the boundary concentrations."""
+        others = f"; from the profiles: {listed(self._outer.lacking)}" if self._outer.lacking else ""
+        return f"read: {len(self._outer.species)} species of {self._outer.path}{others}"
+
+
+def initial_of_run(path: Path, species: Sequence[str], grid: Grid, start: np.datetime64) -> "xr.Dataset":
+    """Return the species of a run's output at the start of a case in the cells of a grid, bilinear and linear."""
+    import xarray as xr
+
+    outer = OuterRun(path, species, "initial.run")
+    if not outer.times[0] <= start <= outer.times[-1]:
+        raise CaseError(
+            f"initial.run = {str(path)!r} has output from {outer.times[0]} to {outer.times[-1]}, but not at {start}"
+        )
+    found = outer.at_points(start.astype("datetime64[ns]"), grid.lon, grid.lat, grid.level)
+    return xr.Dataset({name: (("level", *grid.dims), np.maximum(values, 0.0)) for name, values in found.items()})
