@@ -1,4 +1,4 @@
-"""Grids of files: WRF, I/O API, GRIDDESC and CF, and the refusal of others."""
+"""Grids of files: WRF, I/O API, GRIDDESC and CF, and files that are refused."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""One-way nesting: the output of an outer run at the lateral face cells and in the cells of an inner grid."""
+"""Nesting in one direction: the output of an outer run at the lateral face cells and in the cells of an inner grid."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ class OuterRun:
     path : Path
         Folder of the outer run, with any output strategy.
     species : sequence of str
-        Species of the inner mechanism. Those that the output lacks are in `lacking`.
+        Species of the inner mechanism; `lacking` has the species that the output lacks.
     key : str
         Setting that names the run, for messages.
 
