@@ -23,8 +23,9 @@ from airshed.mechanism.load import check_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air import processes
 from airshed.models.air.case import sections
+from airshed.models.air.case.grid import GridSection
 from airshed.models.air.case.inverse import AssimilationSection, ReceptorSection
-from airshed.models.air.case.sections import GridSection, TimeSection
+from airshed.models.air.case.sections import TimeSection
 from airshed.process.discovery import processes_of, sections_of
 from airshed.program.integrators import integrator, with_updates
 from airshed.program.placement import on_groups
