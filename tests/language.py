@@ -26,7 +26,8 @@ PENDING: Final = (
     "cases/", "docs/explanation/verification.md", "docs/how-to/adjoint.md", "docs/how-to/assimilation.md",
     "docs/how-to/box.md", "docs/how-to/models.md", "docs/how-to/pasture-inputs.md",
     "docs/reference/pasture-case-file.md", "docs/reference/pasture.md", "src/airshed/inverse/",
-    "src/airshed/models/", "src/airshed/verify/", "tests/inverse/",
+    "src/airshed/models/air/data/", "src/airshed/models/box/", "src/airshed/models/pasture/",
+    "src/airshed/models/points/", "src/airshed/verify/", "tests/inverse/",
     "tests/models/", "tests/verify/",
 )  # fmt: skip
 """Files that do not satisfy the rules yet: the test skips them."""
