@@ -16,7 +16,7 @@ from typing import Any, Final
 from airshed.core.report import Cell, Report, Table
 from airshed.inverse.cost import CostOfFunction
 from airshed.inverse.gradient import gradient
-from airshed.inverse.verify.recording import Recording, random_cost, recorded
+from airshed.inverse.verify.recording import RecordedRun, random_cost, record_case
 from airshed.inverse.verify.replay import Replay
 from airshed.kernels.backends.cpu.kernel import compile_reverse
 from airshed.kernels.host import processor, usable_cores
@@ -75,7 +75,7 @@ def run(
     progress(f"a gradient over {hours:g} h")
     whole = measure_whole(Case.load(CASE, [*_SETTINGS, f'time.length="{hours!r} h"', *overrides]))
     progress("steps of emep")
-    emep, _ = recorded(Case.load(CASE, [*_SETTINGS, 'time.length="2 h"']), steps=_STEPS)
+    emep, _ = record_case(Case.load(CASE, [*_SETTINGS, 'time.length="2 h"']), steps=_STEPS)
     progress("compilers")
     compiling = {"emep": compile_seconds(emep)}
     ratios: dict[str, Ratios | None] = {"emep": reverse_over_forward(emep, rounds), "ts1": None}
@@ -88,7 +88,7 @@ def run(
     return report(whole, ratios, compiling, threads, hours)
 
 
-def reverse_over_forward(run: Recording, rounds: int) -> Ratios:
+def reverse_over_forward(run: RecordedRun, rounds: int) -> Ratios:
     """Return the time of adjoint steps over that of the same steps forward, on one thread."""
     some, every = (Replay(run, random_cost(run, 0), all_inputs=each) for each in (False, True))
     works = some.repeat, some.reverse, every.reverse
@@ -96,14 +96,14 @@ def reverse_over_forward(run: Recording, rounds: int) -> Ratios:
     return Ratios(*(median(each[back] / each[0] for each in times) for back in (1, 2)))
 
 
-def two_over_one(run: Recording, rounds: int) -> float:
+def two_over_one(run: RecordedRun, rounds: int) -> float:
     """Return the speed-up of adjoint steps by a second thread."""
     one, two = (Replay(run, random_cost(run, 0), threads=threads, all_inputs=False) for threads in (1, 2))
     pairs = [(_timed(one.reverse), _timed(two.reverse)) for _ in range(rounds + 1)]
     return median(first / second for first, second in pairs[1:])
 
 
-def compile_seconds(run: Recording) -> float:
+def compile_seconds(run: RecordedRun) -> float:
     """Return the time of building the adjoint step without any cache [s]."""
     with empty_cache():
         return sum(sum(compile_reverse(each).seconds.values()) for each in run.derivatives.kernels.values())

@@ -6,7 +6,7 @@ import numpy as np
 
 from airshed.inverse.reverse.area import Area
 from airshed.inverse.reverse.derivatives import Derivatives
-from airshed.inverse.verify.recording import Recording
+from airshed.inverse.verify.recording import RecordedRun
 from airshed.kernels.backends.cpu.kernel import compile_mechanism
 from airshed.kernels.host import aligned_copy
 from airshed.kernels.step.arguments import State, StepConstants, StepForcing, TimeLevel
@@ -20,7 +20,7 @@ _OPEN = 1e-3
 """Rate constants of open reactions [1/s]."""
 
 
-def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20, 40)) -> Recording:
+def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20, 40)) -> RecordedRun:
     """Return steps of 100 s in random air, of cells (level, lat, lon)."""
     network = load_mechanism(mechanism).with_defaults()
     network = network.bind({each.name: _OPEN for each in network.parameters})
@@ -44,8 +44,8 @@ def random_air(mechanism: str, steps: int, cells: tuple[int, int, int] = (18, 20
         records.append(StepRecord(begin, end, program, (stage,)))
     stepper.close()
     kernels = {program.stages[0].key: kernel}
-    derivatives = Derivatives(program, kernels, {}, Area.alone(layout), constants, network, np.ones(1))
-    return Recording(derivatives, first, aligned_copy(state.tendency), tuple(levels), tuple(records), 0.0)
+    derivatives = Derivatives(program, kernels, {}, Area.single_rank(layout), constants, network, np.ones(1))
+    return RecordedRun(derivatives, first, aligned_copy(state.tendency), tuple(levels), tuple(records), 0.0)
 
 
 def _as_in_runs(trial: Trial) -> Trial:

@@ -8,7 +8,7 @@ from tests.kernels.conftest import TOY, toy_of_all_kinds
 from tests.laws.cases import small_case
 
 import airshed
-from airshed.inverse.verify.recording import random_cost, recorded
+from airshed.inverse.verify.recording import random_cost, record_case
 from airshed.inverse.verify.replay import Replay
 from benchmarks import adjoint as bench_adjoint
 
@@ -31,7 +31,7 @@ def test_the_report_has_the_names_that_programs_read():
 def test_steps_alternate_and_the_first_round_is_not_counted(monkeypatch):
     times = iter([1.0, 100.0, 100.0, 2.0, 6.0, 8.0, 1.0, 2.0, 3.0, 1.0, 4.0, 5.0])
     monkeypatch.setattr(bench_adjoint, "_timed", lambda work: next(times))
-    assert bench_adjoint.reverse_over_forward(recorded(CASE, steps=1)[0], 3) == Ratios(3.0, 4.0)
+    assert bench_adjoint.reverse_over_forward(record_case(CASE, steps=1)[0], 3) == Ratios(3.0, 4.0)
 
 
 def test_the_measurement_is_of_a_run_and_its_gradient(tmp_path):

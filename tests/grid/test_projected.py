@@ -21,7 +21,7 @@ from airshed.grid.coverage import box_shares, outline_shares
 from airshed.grid.regrid import Regridder
 from airshed.inverse.receptors.receptor import Receptor
 from airshed.inverse.verify.derivative_tests import dot_products
-from airshed.inverse.verify.recording import recorded
+from airshed.inverse.verify.recording import record_case
 from airshed.models.air.case import Case
 from airshed.models.air.emissions import AreaEmissions, AreaSource, GriddedEmissions, PointEmissions, PointSource
 from airshed.models.air.landcover import land_fraction
@@ -120,7 +120,7 @@ def test_the_dot_products_hold_with_chemistry_and_emission(on_rotated: Grid, tmp
     case = small(tmp_path, emissions={"area": []}, boundary={"values": dict.fromkeys(TYPICAL, "1 ppb")})
     random = np.random.default_rng(5)
     given = {name: (("level", "y", "x"), each * random.uniform(0.5, 1.5, (3, 7, 9))) for name, each in TYPICAL.items()}
-    run, _ = recorded(case, steps=3, initial=xr.Dataset(given))
+    run, _ = record_case(case, steps=3, initial=xr.Dataset(given))
     assert run.derivatives.constants.density_factor.shape == (3, 7, 9)  # each cell has its own value
     found = dot_products(run)
     assert found.ok

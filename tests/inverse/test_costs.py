@@ -14,7 +14,7 @@ class Sum:
     def __init__(self, model=None):
         self.times, self.value, self.model = [150.0, 300.0], 0.0, model
 
-    def see(self, seconds, fields):
+    def observe(self, seconds, fields):
         self.value += float(fields("O3").mean())
         self.shape = fields("O3").shape
 

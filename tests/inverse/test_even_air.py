@@ -56,7 +56,7 @@ def test_the_taylor_test_is_undecided_where_kinks_are_crossed_at_every_size(
     scale_tangent(monkeypatch, factor)
     found = taylor_test(case(tmp_path), kind="initial", steps=4)
     assert least <= found.order < most
-    assert all(each.kinks for each in found.remainders)
+    assert all(each.switches for each in found.remainders)
     assert found.undecided
     assert not found.ok
     assert "undecided" in str(found)

@@ -169,7 +169,7 @@ def test_compiled_formulas_give_the_gradient_of_the_reference(case: Path, monkey
             np.testing.assert_allclose(getattr(found[1], part)[name], values, rtol=1e-9, atol=1e-9 * size, err_msg=name)
 
 
-class Observed:
+class ObservedRows:
     """Standing dry matter that is observed each week in all cells, as a cost of a twin experiment."""
 
     fields = ("standing_dry_matter",)
@@ -209,13 +209,13 @@ def test_a_twin_experiment_finds_the_green_leaf_at_the_start(case: Path, monkeyp
     """4D-Var: weekly dry matter tells how much green leaf there was, to a part of the error of the background."""
     monkeypatch.undo()
     spread = 100.0
-    true, observed = opened(case), Observed(5.0)
+    true, observed = opened(case), ObservedRows(5.0)
     truth = true.state["green_leaf"].copy()
     point_gradient(true, observed, DAYS)
     background = truth + spread * np.random.default_rng(4).uniform(-1.0, 1.0, truth.size)
 
     def evaluate(v: Any) -> Evaluation:
-        model, cost = opened(case), Observed(5.0, observed.rows)
+        model, cost = opened(case), ObservedRows(5.0, observed.rows)
         model.state["green_leaf"][...] = background + spread * v
         found = point_gradient(model, cost, DAYS)
         return Evaluation(found.value + 0.5 * float(v @ v), spread * found.initial["green_leaf"] + v)

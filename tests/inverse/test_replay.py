@@ -83,7 +83,7 @@ def test_values_that_one_run_alone_clips_are_counted(run):
     clipped[1, 0, 1] = 1e-9
     crossings.start()
     crossings.compare(step, q, q, clipped)
-    assert (crossings.kinks, crossings.clips) == (0, 1)
+    assert (crossings.switches, crossings.clips) == (0, 1)
 
 
 def test_no_branch_where_no_air_flows_or_nothing_changes():

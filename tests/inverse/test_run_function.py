@@ -12,7 +12,7 @@ import xarray as xr
 
 import airshed
 from airshed.core.errors import AirshedError, CaseError
-from airshed.inverse.function.run_function import Key, RunFunction, requested_inputs, with_countries_apart
+from airshed.inverse.function.run_function import Key, RunFunction, requested_inputs, with_separate_countries
 
 from .small import FASTER, small
 
@@ -191,8 +191,8 @@ def test_a_run_that_was_closed_is_refused(tmp_path: Path) -> None:
 def test_an_inventory_separates_countries_where_a_factor_acts_on_some(tmp_path: Path) -> None:
     some, all_of_them = ({"factors": {"a": {"species": ["NO"], **more}}} for more in ({"regions": ["DE"]}, {}))
     case = small(tmp_path)
-    assert with_countries_apart(case, requested_inputs(some)[0]).assimilation.separates_countries
-    assert with_countries_apart(case, requested_inputs(all_of_them)[0]) is case
+    assert with_separate_countries(case, requested_inputs(some)[0]).assimilation.separates_countries
+    assert with_separate_countries(case, requested_inputs(all_of_them)[0]) is case
 
 
 @pytest.mark.parametrize("name", ["torch", "jax"])

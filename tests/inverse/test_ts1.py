@@ -14,7 +14,7 @@ import airshed
 from airshed.inverse import Options, sensitivity
 from airshed.inverse.reverse.direction import BOUNDARY, EMISSION, INITIAL, RATES
 from airshed.inverse.verify.derivative_tests import dot_products
-from airshed.inverse.verify.recording import recorded
+from airshed.inverse.verify.recording import record_case
 from airshed.kernels.schedule import NOON
 
 pytestmark = [pytest.mark.thorough, pytest.mark.compiles]
@@ -54,7 +54,7 @@ def uneven() -> xr.Dataset:
 
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_the_adjoint_of_steps(tmp_path: Path, integrator: str) -> None:
-    run, _ = recorded(case(tmp_path, integrator), steps=4, initial=uneven())
+    run, _ = record_case(case(tmp_path, integrator), steps=4, initial=uneven())
     assert len(run.network.names) == 206  # without O2, N2 and H2O, which are those of the air
     found = dot_products(run)
     assert set(found.errors) >= KINDS

@@ -15,7 +15,7 @@ import airshed
 from airshed.inverse import Direction
 from airshed.inverse.reverse.direction import BOUNDARY, EMISSION, FIELD, INITIAL, NUMBER, RATES, TOP
 from airshed.inverse.verify.derivative_tests import Taylor, dot_products, remainders
-from airshed.inverse.verify.recording import Recording, random_cost, random_direction, recorded
+from airshed.inverse.verify.recording import RecordedRun, random_cost, random_direction, record_case
 from airshed.inverse.verify.replay import Replay
 from airshed.models.air.boundary.field import face_cells
 
@@ -93,7 +93,7 @@ def changing_weather() -> xr.Dataset:
 def record(
     folder: Path, sections: Sections = SCHEMES["imex"], *, steps: int = STEPS, weather: xr.Dataset | None = None,
     **more: Any,
-) -> Recording:  # fmt: skip
+) -> RecordedRun:  # fmt: skip
     """Return the first steps of the small case by a scheme.
 
     sections, more  of the case
@@ -101,21 +101,21 @@ def record(
     """
     weather = changing_weather() if weather is None else weather
     case = small_case(folder, **{"time": TIME, **sections, **more})
-    return recorded(case, steps=steps, meteorology=weather, initial=uneven(case))[0]
+    return record_case(case, steps=steps, meteorology=weather, initial=uneven(case))[0]
 
 
-def replay_of(run: Recording) -> Replay:
+def replay_of(run: RecordedRun) -> Replay:
     """Return a replay of a run, with a cost to which all species at the end contribute."""
     return Replay(run, random_cost(run, 1))
 
 
-def direction_of(run: Recording, seed: int = 0) -> Direction:
+def direction_of(run: RecordedRun, seed: int = 0) -> Direction:
     """Return changes of all inputs; those of rates are the same for all runs, since each compiles a kernel."""
     direction = random_direction(run, seed)
     return replace(direction, rates=np.linspace(-1.0, 1.0, len(run.network.reactions)))
 
 
-def kinds_of(run: Recording) -> set[str]:
+def kinds_of(run: RecordedRun) -> set[str]:
     """Return all kinds of inputs of a run."""
     plain = {INITIAL, EMISSION, BOUNDARY, TOP, RATES}
     return plain | {(NUMBER if each.shape is None else FIELD) + name for name, each in run.members.items()}
@@ -133,7 +133,7 @@ def remainders_in_some_direction(replay: Replay, kind: str, sizes: Sequence[floa
     return found
 
 
-def wrong_kinds(run: Recording) -> set[str]:
+def wrong_kinds(run: RecordedRun) -> set[str]:
     """Return the kinds of inputs whose dot products fail."""
     found = dot_products(run)
     return {kind for kind, error in found.errors.items() if not error <= found.limit}

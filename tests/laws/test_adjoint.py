@@ -35,7 +35,7 @@ from airshed.inverse.reverse.direction import BOUNDARY, EMISSION, FACES, RATES, 
 from airshed.inverse.reverse.executors import AdjointValues
 from airshed.inverse.reverse.runners import CellsAdjoint, FormulaAdjoint
 from airshed.inverse.verify.derivative_tests import TAYLOR_SIZES, DotProducts, differences, dot_products, remainders
-from airshed.inverse.verify.recording import Recording, random_direction, recorded
+from airshed.inverse.verify.recording import RecordedRun, random_direction, record_case
 from airshed.inverse.verify.replay import Replay
 from airshed.kernels.backends.cpu.cells import CellKernel
 from airshed.kernels.backends.cpu.reverser import Reverser
@@ -51,15 +51,15 @@ from airshed.program.stage import HALF, STATE, Program, add, cells, move
 NOT_IN_THE_CASE = {"Convection"}
 """Processes whose weather no case without data has: `test_convection` covers it, and its kind has another operator."""
 
-Runs = Callable[[str], Recording]
+Runs = Callable[[str], RecordedRun]
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Recorded runs by their schemes, each made once."""
-    made: dict[str, Recording] = {}
+    made: dict[str, RecordedRun] = {}
 
-    def run(name: str) -> Recording:
+    def run(name: str) -> RecordedRun:
         if name not in made:
             made[name] = record(tmp_path_factory.mktemp("case"), {**SCHEMES, **OTHER_SCHEMES}[name])
         return made[name]
@@ -68,22 +68,22 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 @pytest.fixture(scope="module")
-def imex(runs: Runs) -> Recording:
+def imex(runs: Runs) -> RecordedRun:
     return runs("imex")
 
 
 @pytest.fixture(scope="module")
-def strang(runs: Runs) -> Recording:
+def strang(runs: Runs) -> RecordedRun:
     return runs("ros3")
 
 
 @pytest.fixture(scope="module")
-def concurrent(runs: Runs) -> Recording:
+def concurrent(runs: Runs) -> RecordedRun:
     return runs("concurrent")
 
 
 @pytest.fixture
-def replay(imex: Recording) -> Iterator[Replay]:
+def replay(imex: RecordedRun) -> Iterator[Replay]:
     with closing(replay_of(imex)) as made:
         yield made
 
@@ -175,11 +175,11 @@ def test_dot_products_of_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # Boundary concentrations that vary in time and along the lateral faces.
 
 
-def recorded_field(folder: Path, scheme: str) -> Recording:
+def recorded_field(folder: Path, scheme: str) -> RecordedRun:
     """Return a run whose boundary varies from face cell to face cell between instants within its steps."""
     case = small_case(folder, **{"time": TIME, **SCHEMES[scheme]})
     data = uneven_boundary(case, (0.0, 700.0, 3600.0))
-    return recorded(case, steps=STEPS, meteorology=changing_weather(), initial=uneven(case), boundary=data)[0]
+    return record_case(case, steps=STEPS, meteorology=changing_weather(), initial=uneven(case), boundary=data)[0]
 
 
 @pytest.mark.parametrize("scheme", ["imex", "ros3", "concurrent"])
@@ -223,7 +223,7 @@ def test_schemes_have_a_law() -> None:
             assert {each.get(name, field.default) for each in chosen} == set(get_args(field.annotation)), name
 
 
-def test_inputs_have_a_law(imex: Recording) -> None:
+def test_inputs_have_a_law(imex: RecordedRun) -> None:
     direction = random_direction(imex)
     assert set(direction.parts()) == kinds_of(imex)
     assert all(getattr(direction, each.name) is not None for each in fields(Direction))
@@ -253,7 +253,7 @@ def test_a_missing_kind_of_operator_is_detected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("boundary_profile", "boundary"), ("top", "top"), ("reactions", "rates")])
-def test_a_wrong_sum_of_the_adjoint(imex: Recording, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
+def test_a_wrong_sum_of_the_adjoint(imex: RecordedRun, monkeypatch: pytest.MonkeyPatch, name: str, kind: str) -> None:
     finish = Reverser.finish
 
     def off(self: Any, first: Any) -> None:
@@ -265,7 +265,7 @@ def test_a_wrong_sum_of_the_adjoint(imex: Recording, monkeypatch: pytest.MonkeyP
     assert wrong_kinds(imex) == {kind}
 
 
-def test_a_wrong_share_of_a_period(imex: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_share_of_a_period(imex: RecordedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     reverse = Reverser.reverse
 
     def off(self: Any, step: Any, levels: Any, before: Any, sources: Any = ()) -> None:
@@ -304,7 +304,7 @@ def test_wrong_sensitivities_to_rates(runs: Runs, monkeypatch: pytest.MonkeyPatc
     assert wrong_kinds(runs(scheme)) == (set() if "imex" in scheme else {"rates"})
 
 
-def test_half_a_step_in_other_air(strang: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_step_in_other_air(strang: RecordedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     run = CellsAdjoint.run
 
     def off(self: Any, number: Any, stage: Any, done: Any) -> None:
@@ -314,7 +314,7 @@ def test_half_a_step_in_other_air(strang: Recording, monkeypatch: pytest.MonkeyP
     assert wrong_kinds(strang) >= {"initial", "rates"}
 
 
-def test_a_missing_stage(strang: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_stage(strang: RecordedRun, monkeypatch: pytest.MonkeyPatch) -> None:
     run = FormulaAdjoint.run
 
     def off(self: Any, number: Any, stage: Any, done: Any) -> None:
@@ -325,7 +325,7 @@ def test_a_missing_stage(strang: Recording, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("term", [0, 1, 2])
-def test_a_wrong_share_of_a_sum(concurrent: Recording, monkeypatch: pytest.MonkeyPatch, term: int) -> None:
+def test_a_wrong_share_of_a_sum(concurrent: RecordedRun, monkeypatch: pytest.MonkeyPatch, term: int) -> None:
     split = AdjointValues.split
 
     def off(self: Any, coefficients: Any, record: Any) -> Any:
@@ -338,7 +338,7 @@ def test_a_wrong_share_of_a_sum(concurrent: Recording, monkeypatch: pytest.Monke
 
 
 def test_other_steps_of_chemistry_in_the_repetition_are_refused(
-    strang: Recording, monkeypatch: pytest.MonkeyPatch
+    strang: RecordedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = cell_chemistry.integrate_again
 
@@ -404,13 +404,13 @@ def test_dot_products_of_cells_that_are_integrated_again(tmp_path: Path, monkeyp
 # Repetition: the basis of all of the above.
 
 
-def test_the_two_step_formula_is_repeated_with_the_same_bits(imex: Recording, replay: Replay) -> None:
+def test_the_two_step_formula_is_repeated_with_the_same_bits(imex: RecordedRun, replay: Replay) -> None:
     same: list[bool] = []
     replay.value(observer=lambda step, before, q, clipped: same.append(np.array_equal(q, imex.levels[len(same) + 1].q)))
     assert same == [True] * len(imex.steps)
 
 
-def test_split_steps_are_repeated_to_round_off(strang: Recording) -> None:
+def test_split_steps_are_repeated_to_round_off(strang: RecordedRun) -> None:
     """Steps of chemistry of given lengths are code of their own."""
     unpack, run = strang.area.layout.unpack, strang.derivatives
     changes = Changes(Direction(), strang.area, strang.members)

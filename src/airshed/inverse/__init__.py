@@ -1,4 +1,4 @@
-"""Exact gradients: adjoints of the steps that ran, sensitivities of receptors, and tools that verify both."""
+"""Adjoint sensitivities: gradients of receptors and costs, 4D-Var, and tests of the derivatives."""
 
 from importlib import import_module
 from importlib.util import find_spec

@@ -1,6 +1,6 @@
-"""The backward pass: reverses the steps of a trajectory, and sums the adjoints of all inputs of a run.
+"""Backward pass: reverse the steps of a trajectory and sum the adjoints of all inputs of a run.
 
-Numbers of processes act in steps, or on fields at instants of the forcing, or both:
+A number of a process enters the steps, the fields at the instants of the forcing, or both:
 
     dJ/dp = (adjoint from steps) + sum over instants of <dJ/dfield, dfield/dp>
 """
@@ -33,11 +33,11 @@ from airshed.runtime.locking import quick_turns
 
 @dataclass(frozen=True)
 class ReadSensitivities:
-    """Adjoints of what processes read.
+    """Sensitivities to the inputs of processes.
 
-    fields   dJ/dfield at instants [s], by name: (species, level, lat, lon) without what a field has not
-    relative by name the sensitivity to a factor on a field at all times, sum of field * dJ/dfield over instants
-    numbers  dJ/dp of the numbers that can be set while a model runs, by the names of :class:`Settable`
+    fields    dJ/dfield by name and instant [s], with the axes of the field among (species, level, lat, lon)
+    relative  sensitivity to a factor on a field at all times, by name: sum of field * dJ/dfield over the instants
+    numbers   dJ/dp of the numbers that can be set while a model runs, by the names of :class:`Settable`
     """
 
     fields: Mapping[str, Mapping[float, Array]]
@@ -46,10 +46,10 @@ class ReadSensitivities:
 
 
 class FieldInstants:
-    """The instants of packed fields that steps read.
+    """Packed fields that steps read, one array for each name and instant.
 
-    There is one array of each, by its name and instant, also where steps that are made again read another one like it:
-    so adjoints add up in one order under every plan.
+    Recomputed steps read new arrays with the same values. These are replaced by the first array, so that adjoints are
+    summed in the same order under every checkpoint plan.
     """
 
     def __init__(self, model: AirModel, area: Area) -> None:
@@ -58,7 +58,7 @@ class FieldInstants:
         self._when: dict[int, float] = {}
 
     def unified(self, record: StepRecord) -> StepRecord:
-        """Return a step that reads the one array of each field and instant."""
+        """Return a step that reads the first array of each field and instant."""
         return record.with_forcing(self._unified_forcing)
 
     def _unified_forcing(self, step: FormulaStep) -> StepForcing:
@@ -79,7 +79,7 @@ class FieldInstants:
         return found
 
     def parts(self, reads: Sequence[SummedInputAdjoints]) -> dict[str, Part]:
-        """Return the adjoints of fields so far, those of an instant together."""
+        """Return the adjoints of fields computed so far, grouped by instant."""
         together: defaultdict[tuple[int, float], list[tuple[FieldAdjoint, int]]] = defaultdict(list)
         for which, each, last in _with_last(reads):
             together[which, self._when[id(each.field)]].append((each, last))
@@ -89,31 +89,31 @@ class FieldInstants:
         }
 
     def facts(self, reads: Sequence[SummedInputAdjoints]) -> dict[str, Any]:
-        """Return of fields which reads have them, names, instants [s] and last passes, in their order."""
+        """Return the kernel, name, instant [s] and last pass of each field, in the order of summation."""
         fields = [(which, each.name, self._when[id(each.field)], last) for which, each, last in _with_last(reads)]
         return {"read": fields, "passes": [read.passes for read in reads]}
 
     def resume(self, reads: Sequence[SummedInputAdjoints], commits: Commits) -> None:
         """Restore the adjoints of fields of a commit."""
         assert commits.note is not None
-        said = commits.note["read"]
-        places = dict.fromkeys((which, seconds) for which, _, seconds, _ in said)
+        listed = commits.note["read"]
+        places = dict.fromkeys((which, seconds) for which, _, seconds, _ in listed)
         arrays = {place: commits.get(f"read-{number}") for number, place in enumerate(places)}
-        kept: list[list[tuple[FieldAdjoint, int]]] = [[] for _ in reads]
-        for which, name, seconds, last in said:
+        restored: list[list[tuple[FieldAdjoint, int]]] = [[] for _ in reads]
+        for which, name, seconds, last in listed:
             found = arrays[which, seconds]
             field, adjoint = (aligned_copy(found[f"{name}.{what}"]) for what in ("field", "adjoint"))
-            kept[which].append((FieldAdjoint(name, self._one(name, field, seconds), adjoint), last))
-        for read, fields, passes in zip(reads, kept, commits.note["passes"], strict=True):
+            restored[which].append((FieldAdjoint(name, self._one(name, field, seconds), adjoint), last))
+        for read, fields, passes in zip(reads, restored, commits.note["passes"], strict=True):
             read.restore(fields, passes)
 
     def read(self, found: InputAdjoints) -> ReadSensitivities:
-        """Return what was found by name and instant, and what follows for numbers."""
+        """Return the adjoints of fields by name and instant, and the derivatives of numbers that follow from them."""
         fields: defaultdict[str, dict[float, Array]] = defaultdict(dict)
         relative: dict[str, Array] = {}
         for each in sorted(
             found.fields, key=lambda each: (each.name, self._when[id(each.field)])
-        ):  # alike on all ranks
+        ):  # the same order on all ranks
             adjoint, field = self._area.whole(each.adjoint), self._area.whole(each.field)
             at, seconds = fields[each.name], self._when[id(each.field)]
             at[seconds] = at[seconds] + adjoint if seconds in at else adjoint
@@ -126,21 +126,21 @@ class FieldInstants:
             bound, setting, place = model.settable.place(name)
             own = found.get(f"{bound.key}_{setting}")
             total = 0.0 if own is None else self._sum(own[..., place if own.shape[-1] > 1 else 0])
-            wanted = {each.name for each in bound.fields} & set(fields)
-            for seconds in sorted({time for each in wanted for time in fields[each]}):
-                model.forcing.interval(model.forcing.index_at(seconds))  # its weather is at hand then
+            own_fields = {each.name for each in bound.fields} & set(fields)
+            for seconds in sorted({time for each in own_fields for time in fields[each]}):
+                model.forcing.interval(model.forcing.index_at(seconds))  # loads the weather of this interval
                 around = getattr(model.parts.meteorology, "around", model.parts.meteorology.at)
                 state = model.parts.meteorology.at(seconds)
                 slopes = field_derivatives(bound, (setting, place), state, seconds, around)
                 total += sum(
                     float(np.sum(fields[each].get(seconds, 0.0) * self._joined(slopes[each])))
-                    for each in sorted(wanted)
+                    for each in sorted(own_fields)
                 )
             totals[name] = total
         return totals
 
     def _joined(self, field: Array) -> Array:
-        return field if field.ndim < 2 else self._area.joined(field)  # else alike everywhere
+        return field if field.ndim < 2 else self._area.joined(field)  # a field without columns is the same on all ranks
 
     def _sum(self, columns: Array) -> float:
         return float(self._area.total(columns[..., None])[0])
@@ -158,24 +158,26 @@ def _arrays(fields: Sequence[FieldAdjoint]) -> Arrays:
 
 
 Progress = Callable[[float], None]
-"""Callback for the part of the backward pass that is done, 0 to 1."""
+"""Callback for the completed fraction of the backward pass, 0 to 1."""
 
 Passing = Callable[[float, Callable[[], Array]], None]
-"""Callback for a time [s] of the backward pass; the function returns the adjoint of a jump of the mixing ratios then
-(species, level, lat, lon)."""
+"""Callback for a time [s] of the backward pass. Its second argument is a function that returns the sensitivity to a
+jump of the mixing ratios at that time (species, level, lat, lon)."""
 
 
 @dataclass(frozen=True)
 class Adjoints:
-    """Sensitivity of a cost to all inputs of a run, per unit of each; of the whole area, and alike on all ranks.
+    """Sensitivities of a cost to all inputs of a run, for the whole area and the same on all ranks.
 
-    initial    of mixing ratios at the beginning (species, level, lat, lon)
-    sources    of sources [s/mol] in periods, by the beginning [s] of each: (species, lowest levels, lat, lon)
-    boundary   of boundary concentrations (species, level, face cell) by their instants [s]; of a profile at 0 s
-    boundary_profile  their sum over faces and instants (species, level)
-    top        of mixing ratios above the area (species,)
-    reactions  of a factor on the rate of each reaction (reaction,)
-    read       of what processes read in steps; both are None where they were not requested
+    The derivatives are per unit of:
+
+    initial    mixing ratios at the beginning (species, level, lat, lon)
+    sources    emission rates [s/mol] by the beginning [s] of their period: (species, lowest levels, lat, lon)
+    boundary   lateral boundary concentrations by instant [s] (species, level, face cell); for a profile at 0 s
+    boundary_profile  the sum of `boundary` over faces and instants (species, level)
+    top        mixing ratios above the area (species,)
+    reactions  a factor on the rate of each reaction (reaction,); None if not requested
+    read       inputs that processes read in steps; None if not requested
     """
 
     initial: Array
@@ -188,10 +190,10 @@ class Adjoints:
 
 
 class Backward:
-    """Reverses the steps of a model.
+    """Backward pass of a model.
 
-    derivatives    of its steps
-    cost           that observed the run
+    derivatives    derivatives of the steps of the model
+    cost           cost that was evaluated in the forward run
     source_levels  number of lowest levels with adjoints of sources
     """
 
@@ -202,14 +204,14 @@ class Backward:
         self._executor = derivatives.adjoint(self._options)
         self._area, self._instants = derivatives.area, FieldInstants(model, derivatives.area)
         self._sources: dict[float, AnyArray] = {}
-        self._changed: dict[float, int] = {}  # steps that were left when a source was added to last
+        self._changed: dict[float, int] = {}  # steps still to be reversed when a source was last added to
         self._left = 0
 
     def run(
         self, trajectory: Trajectory, actions: Iterable[Action], progress: Progress = lambda part: None,
         passing: Passing = lambda seconds, jump: None, pause: Callable[[], None] = lambda: None,
     ) -> Adjoints:  # fmt: skip
-        """Reverse all steps; pause: called between steps, where all may be committed."""
+        """Reverse all steps; pause: callback between two steps, where the state can be committed."""
         executor, count = self._executor, len(trajectory.ends)
         with quick_turns():
             for step in trajectory.reverse(actions):
@@ -238,18 +240,18 @@ class Backward:
         return self._found()
 
     def parts(self) -> Mapping[str, Part]:
-        """Return the adjoints between two steps; see :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        """Return the adjoints between two steps, see :class:`airshed.inverse.checkpoints.commits.CommitSource`."""
         found = {"adjoints": Part(self._left, self._executor.save)}
         for number, (begin, each) in enumerate(self._sources.items()):
             found[f"source-{number}"] = Part(self._changed[begin], partial(dict, adjoint=each))
         return found | self._instants.parts(self._executor.reads)
 
     def facts(self) -> Mapping[str, Any]:
-        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        """Return the periods of sources and the instants of fields, in the order of summation."""
         return {"sources": list(self._changed.items()), **self._instants.facts(self._executor.reads)}
 
     def resume(self, commits: Commits, trajectory: Trajectory) -> None:
-        """Continue from a commit behind a step, whose part of the run the trajectory has recomputed."""
+        """Continue from a commit after a step; the trajectory has already recomputed its stretch."""
         assert commits.note is not None
         assert trajectory.left is not None
         self._changed = dict(commits.note["sources"])
@@ -277,5 +279,5 @@ class Backward:
         return Adjoints(self._area.whole(self._executor.x), sources, boundary, boundary_profile, top, reactions, read)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._executor.close()

@@ -1,4 +1,4 @@
-"""Costs: numbers made of mixing ratios at some times of a run, and their gradients on the columns of a rank."""
+"""Cost functions of the mixing ratios at some times of a run, and their gradients on the columns of a rank."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -15,64 +15,63 @@ from airshed.kernels.host import AnyArray
 Fields = Callable[[str], Array]
 """Returns the mixing ratio of a species [mol/mol] (level, lat, lon)."""
 
-See = Callable[[int, Array], None]
-"""Callback for the fields (species, level, lat, lon) [mol/mol] of a time, by its number."""
+OnFields = Callable[[int, Array], None]
+"""Callback for the fields (species, level, lat, lon) [mol/mol] at the n-th time."""
 
-Force = Callable[[int], Array]
-"""Returns the gradient of a cost by those fields, for the number of a time."""
+AdjointForcing = Callable[[int], Array]
+"""Function that returns the gradient of a cost with respect to the fields at the n-th time: the adjoint forcing."""
 
 
 class Cost(Protocol):
-    """A differentiable function of mixing ratios at some times of a run.
-
-    times  [s] since the start of the case, rising; steps end there
-    """
+    """Differentiable function of the mixing ratios at some times of a run."""
 
     @property
     def times(self) -> Sequence[float]:
-        """See above."""
+        """Times [s] since the start of the case, in ascending order; steps end at these times."""
         ...
 
-    def see(self, seconds: float, fields: Fields) -> None:
-        """Store the mixing ratios at one of the times; called once for each, forward in time."""
+    def observe(self, seconds: float, fields: Fields) -> None:
+        """Evaluate the mixing ratios at one of the times; called once for each time, forward in time."""
         ...
 
     @property
     def value(self) -> float:
-        """The number, once all times were seen."""
+        """Value of the cost after all times were observed."""
         ...
 
     def gradient(self, seconds: float) -> Mapping[str, Array]:
-        """The derivative by the mixing ratios at one of the times, of species that count: (level, lat, lon)."""
+        """Return the gradient with respect to the mixing ratios at one of the times, by species: (level, lat, lon)."""
         ...
 
 
 def times_of(cost: Cost, end: float) -> list[float]:
-    """Return the times [s] of a cost; raises CaseError unless they rise, within a case that ends at `end`."""
+    """Return the times [s] of a cost; raises CaseError unless they ascend within a case that ends at `end`."""
     times = [float(each) for each in cost.times]
     rise = all(second - first > 2.0 * INSTANT for first, second in pairwise(times))
     if not times or not rise or not 0.0 <= times[0] <= times[-1] <= end:
-        raise CaseError(f"a cost is to have times that rise within the case, 0 to {end:g} s, not {times[:4]}")
+        raise CaseError(f"the times of a cost must ascend within the case, 0 to {end:g} s; they are {times[:4]}")
     return times
 
 
 def time_at(times: Iterable[float], seconds: float) -> float | None:
-    """Return the one of a cost's times at which a step ends; two times count as one as they do for the clock."""
+    """Return the time of a cost at which a step ends, None if there is none; the tolerance is that of the clock."""
     return next((time for time in times if abs(time - seconds) <= INSTANT), None)
 
 
-def observe(cost: Cost, seconds: float, fields: Fields) -> bool:
-    """Evaluate a cost at the end of a step, if that is one of its times; return whether it is."""
+def observe_at(cost: Cost, seconds: float, fields: Fields) -> bool:
+    """Evaluate a cost at the end of a step if it is one of its times; return True if it is."""
     time = time_at(cost.times, seconds)
     if time is not None:
-        cost.see(time, fields)
+        cost.observe(time, fields)
     return time is not None
 
 
 def add_gradient(cost: Cost, seconds: float, area: Area, names: Sequence[str], adjoint: AnyArray) -> None:
-    """Add the derivative of a cost to the packed adjoint of the mixing ratios, if a time of the cost is here.
+    """Add the gradient of a cost to the packed adjoint of the mixing ratios if this is a time of the cost.
 
-    names  of the species of the adjoint;  raises CaseError for a derivative by another field, or of another shape
+    names  names of the species of the adjoint
+
+    Raises CaseError for the gradient by another field, or of another shape.
     """
     time = time_at(cost.times, seconds)
     if time is None:
@@ -82,18 +81,26 @@ def add_gradient(cost: Cost, seconds: float, area: Area, names: Sequence[str], a
         if name not in names or np.shape(values) != shape:
             raise CaseError(
                 f"the gradient of the cost at {time:g} s has {name} with the shape {np.shape(values)}; "
-                f"it is to have species with that of the grid, {shape}"
+                f"return species of the mechanism with the shape of the grid, {shape}"
             )
         adjoint[:, :, names.index(name)] += area.own(values, padding="constant")
 
 
 class CostOfFunction:
-    """The cost of a function at one time: it is given species by name and returns a number and its derivatives.
+    """Cost from a function of mixing ratios at one time.
 
-        cost = CostOfFunction(86400.0, ["O3"], lambda q: (q["O3"][0].mean(), {"O3": weights}))
+    Parameters
+    ----------
+    seconds : float
+        Time [s] since the start of the case.
+    species : sequence of str
+        Species that the function reads, each (level, lat, lon) [mol/mol].
+    function : callable
+        Receives the mixing ratios by species. Returns the value and its gradient by species, each (level, lat, lon).
 
-    seconds   [s] since the start of the case
-    species   that it is given, each (level, lat, lon) [mol/mol]
+    Examples
+    --------
+    >>> cost = CostOfFunction(86400.0, ["O3"], lambda q: (q["O3"][0].mean(), {"O3": weights}))
     """
 
     def __init__(
@@ -104,11 +111,11 @@ class CostOfFunction:
         self.value = float("nan")
         self._gradient: Mapping[str, Array] = {}
 
-    def see(self, seconds: float, fields: Fields) -> None:
-        """See :class:`Cost`."""
+    def observe(self, seconds: float, fields: Fields) -> None:
+        """Evaluate the function; see :class:`Cost`."""
         value, self._gradient = self._function({name: fields(name) for name in self._species})
         self.value = float(value)
 
     def gradient(self, seconds: float) -> Mapping[str, Array]:
-        """See :class:`Cost`."""
+        """Return the gradient that the function returned; see :class:`Cost`."""
         return self._gradient

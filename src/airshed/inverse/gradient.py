@@ -1,4 +1,4 @@
-"""The gradient of a cost by all that a run is given: one run forward, and one backward pass."""
+"""Gradient of a cost with respect to all inputs of a run, from one forward run and one backward pass."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -29,26 +29,26 @@ from airshed.runtime.simulation import Simulation
 
 
 class Watcher:
-    """Callbacks of a gradient; these do nothing."""
+    """Callbacks of a gradient; this base class ignores them."""
 
     def on_plan(self, line: str) -> None:
-        """Receive the checkpoint plan, a line, before the backward pass."""
+        """Receive the description of the checkpoint plan before the backward pass."""
 
     def on_step(self, seconds: float, jump: Callable[[], Array]) -> None:
         """Receive a time [s] of the backward pass.
 
-        jump  returns the adjoint of a jump of the mixing ratios then (species, level, lat, lon)
+        jump  returns the sensitivity to a jump of the mixing ratios at that time (species, level, lat, lon)
         """
 
     def on_notice(self, line: str) -> None:
-        """Receive a line at the start: where a gradient continues, what is damaged, or differs from the options."""
+        """Receive a message at the start: the commit from which the gradient resumes, or a damaged commit."""
 
     def save(self) -> Mapping[str, Mapping[str, Array]]:
-        """Return arrays to be committed, by names of letters, digits and -; those of a name do not change later."""
+        """Return the arrays to commit, by names of letters, digits and -; arrays of a name must not change later."""
         return {}
 
-    def restore(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
-        """Restore what was saved, when a gradient continues."""
+    def restore(self, saved: Mapping[str, Mapping[str, Array]]) -> None:
+        """Restore the arrays of :meth:`save` when a gradient resumes."""
 
     def on_adjoints(self, model: AirModel, adjoints: Adjoints) -> None:
         """Receive the adjoints while the model is still open."""
@@ -58,15 +58,24 @@ class Watcher:
 class Options:
     """Options of a gradient.
 
-    source_levels  number of lowest levels with adjoints of sources; 0 for all that have emission
-    reactions      compute adjoints of factors on reaction rates; with `read` a sixth of the time of a reversed step,
-                   which is saved only where neither is computed
-    frozen         take limiters of the transport as constant
-    read           compute adjoints of fields and numbers that processes read in steps
-    watcher        its callbacks
-    resume         folder in which the state is committed from time to time, see `adjoint.commit` of the case; a killed
-                   gradient of the same case and cost continues from there, to the same bits; None for nowhere
-    keep           whether the commits stay at the end, until :func:`airshed.inverse.checkpoints.commits.remove_commits`
+    Parameters
+    ----------
+    source_levels : int
+        Number of lowest levels with adjoints of sources; 0 for all levels that have emission.
+    frozen : bool
+        Treat the limiters of transport as constant.
+    read : bool
+        Compute the adjoints of fields and numbers that processes read in steps.
+    reactions : bool
+        Compute the adjoints of factors on reaction rates. With `read` they take a sixth of the time of a reversed
+        step, which is saved only if neither is computed.
+    watcher : Watcher
+        Callbacks.
+    resume : Path or str, optional
+        Folder of the commits, see `adjoint.commit` of the case. A killed gradient of the same case and cost resumes
+        from the last commit, with the same bits.
+    keep : bool
+        Retain the commits at the end, until :func:`airshed.inverse.checkpoints.commits.remove_commits`.
     """
 
     source_levels: int = 1
@@ -84,11 +93,11 @@ DEFAULT: Final = Options()
 _NOTED: Final = "noted-"
 
 
-class ObservedCost:
-    """Evaluates a cost at its times; with commits, what it and the watcher have seen is committed.
+class CostEvaluator:
+    """Evaluation of a cost at its times; its fields, and the arrays of the watcher, can be committed.
 
-    times  [s] of the cost
-    keeps  store the fields that the cost requests: each rank its own part
+    times  times of the cost [s]
+    keeps  store the fields that the cost reads; each rank stores its own part
     """
 
     def __init__(
@@ -96,18 +105,18 @@ class ObservedCost:
     ) -> None:
         self.cost, self.times, self._model = cost, times_of(cost, end), model
         self._watcher, self._keeps = watcher or Watcher(), keeps
-        self._observed: list[dict[str, Array]] = []  # the fields that the cost requested at each of its times so far
+        self._observed: list[dict[str, Array]] = []  # the fields that the cost has read, by time
 
     def observe(self) -> None:
         """Evaluate the cost at each of its times that the model has reached since the last call."""
         while self._is_missing and self._model.seconds >= self.times[len(self._observed)]:
-            self._see({})
+            self._observe_next({})
 
     @property
     def _is_missing(self) -> bool:
         return len(self._observed) < len(self.times)
 
-    def _see(self, fields: dict[str, Array], *, resumed: bool = False) -> None:
+    def _observe_next(self, fields: dict[str, Array], *, resumed: bool = False) -> None:
         """Evaluate the cost at its next time, with fields of a commit or of the model."""
 
         def of(name: str) -> Array:
@@ -118,51 +127,59 @@ class ObservedCost:
                 fields[name] = own.copy()
             return self._model.subdomain.whole(own)
 
-        self.cost.see(self.times[len(self._observed)], of)
+        self.cost.observe(self.times[len(self._observed)], of)
         self._observed.append(fields)
 
     def parts(self) -> Mapping[str, Part]:
-        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        """Return the fields that the cost has read, and the arrays of the watcher; see ``commits.CommitSource``."""
         seen = {f"seen-{number}": Part(0, partial(dict, fields)) for number, fields in enumerate(self._observed)}
         return seen | {_NOTED + name: Part(0, partial(dict, arrays)) for name, arrays in self._watcher.save().items()}
 
     def facts(self) -> Mapping[str, Any]:
-        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        """Return the number of evaluations, the value of the cost, and the names of the watcher's arrays."""
         value = None if self._is_missing else repr(float(self.cost.value))
         return {"seen": len(self._observed), "value": value, "noted": list(self._watcher.save())}
 
     def resume(self, commits: Commits) -> None:
-        """Repeat evaluations from before a commit, and restore the watcher; raise CaseError for another cost."""
+        """Repeat the evaluations before a commit, and restore the watcher; raise CaseError for another cost."""
         assert commits.note is not None
-        said = commits.note
-        for number in range(said["seen"]):
-            self._see(dict(commits.get(f"seen-{number}")), resumed=True)
+        note = commits.note
+        for number in range(note["seen"]):
+            self._observe_next(dict(commits.get(f"seen-{number}")), resumed=True)
         value = self.facts()["value"]
-        if said["value"] != value:
+        if note["value"] != value:
             raise CaseError(
-                f"the gradient cannot resume with another cost: its value was {said['value']}, now is {value}"
+                f"the gradient cannot resume with another cost: its value was {note['value']}, now is {value}"
             )
-        self._watcher.restore({name: commits.get(_NOTED + name) for name in said["noted"]})
+        self._watcher.restore({name: commits.get(_NOTED + name) for name in note["noted"]})
 
 
 def species(model: AirModel, name: str) -> Array:
-    """The mixing ratio of a species now in the part of this rank; raises CaseError for another field."""
+    """Return the current mixing ratio of a species on this rank; raises CaseError for another field."""
     if name not in model.network.names:
         model.fields.select([name], where="field")
-        raise CaseError(f"{name} is no species; gradients are of mixing ratios")
+        raise CaseError(f"{name} is not a species; a cost can only read mixing ratios")
     return np.asarray(model.value(name))
 
 
 Progress = Callable[[str, float], None]
-"""Callback for the part of the "forward" run or the "backward" pass that is done, 0 to 1."""
+"""Callback for the completed fraction of the "forward" run or the "backward" pass, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """The value of a cost, and its adjoints.
+    """Value of a cost and its sensitivities.
 
-    steps       of the run, spin-up included
-    recomputed  number of steps that the backward pass ran again
+    Attributes
+    ----------
+    value : float
+        Value of the cost.
+    adjoints : Adjoints
+        Sensitivities to all inputs of the run.
+    steps : int
+        Number of steps of the run, spin-up included.
+    recomputed : int
+        Number of steps that the backward pass repeated.
     """
 
     value: float
@@ -175,10 +192,10 @@ def gradient(
     case: Case | str | Path, cost: Cost | Callable[[AirModel], Cost], *, options: Options = DEFAULT,
     progress: Progress = lambda part, done: None, **given: Any,
 ) -> Gradient:  # fmt: skip
-    """Return the gradient of a cost with respect to all inputs: the exact derivative of the steps that ran.
+    """Return the gradient of a cost with respect to all inputs: the exact derivative of the discrete steps of the run.
 
-    Winds are constant inputs. With several ranks all of them call this, pass complete fields to the cost, and get the
-    complete gradient with the bits of a run on one rank.
+    Winds are no inputs of the gradient. With several ranks all of them call this. The cost receives the complete
+    fields, and each rank returns the complete gradient, with the same bits as on one rank.
 
     Parameters
     ----------
@@ -196,7 +213,7 @@ def gradient(
     Returns
     -------
     Gradient
-        The value of the cost and its adjoints.
+        The value of the cost, and its sensitivities to all inputs.
 
     Raises
     ------
@@ -224,8 +241,8 @@ def _gradient(
         for line in commits.notices if commits else ():
             options.watcher.on_notice(line)
 
-        # The run forward.
-        observed = ObservedCost(model, cost, simulation.end, options.watcher, keeps=commits is not None)
+        # The forward run.
+        observed = CostEvaluator(model, cost, simulation.end, options.watcher, keeps=commits is not None)
         actions = run_forward(simulation, trajectory, observed, progress, options.watcher.on_plan, commits)
 
         # The backward pass.
@@ -248,29 +265,29 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> Commits | 
     if options.resume is None:
         return None
     case, subdomain = simulation.case, simulation.model.subdomain
-    asked = (
+    request = (
         f"{getattr(cost, 'words', type(cost).__name__)}, {len(cost.times)} times from {cost.times[0]:g} s to "
         f"{cost.times[-1]:g} s, frozen={options.frozen}, read={options.read}, reactions={options.reactions}, "
         f"levels={options.source_levels}"
     )
-    place = f"rank {subdomain.ranks.rank} of {subdomain.ranks.size} with {subdomain.window}"
-    problem = Problem(case.to_toml(), asked, place, fingerprints(simulation.model))
+    tile = f"rank {subdomain.ranks.rank} of {subdomain.ranks.size} with {subdomain.window}"
+    problem = Problem(case.to_toml(), request, tile, fingerprints(simulation.model))
     return Commits(Path(options.resume), subdomain.ranks, problem, case.adjoint.commit.value)
 
 
 def run_forward(
-    simulation: Simulation, trajectory: Trajectory, observed: ObservedCost, progress: Progress,
+    simulation: Simulation, trajectory: Trajectory, observed: CostEvaluator, progress: Progress,
     planned: Callable[[str], None] = lambda line: None, commits: Commits | None = None,
 ) -> Iterable[Action]:  # fmt: skip
-    """Run a simulation that has not begun to the last time of a cost; return the actions of the backward pass.
+    """Run a simulation from its start to the last time of a cost; return the actions of the backward pass.
 
-    planned  callback for the checkpoint plan, a line, when the number of steps is known
-    commits  to continue from; a commit of the backward pass runs nothing here
+    planned  callback for the description of the checkpoint plan, called when the number of steps is known
+    commits  commits to resume from; with a commit of the backward pass no step is run here
     """
     model, section, first = simulation.model, simulation.case.adjoint, simulation.model.seconds
     times = observed.times
     if times[-1] <= first + INSTANT:
-        raise CaseError(f"a cost at the beginning of the run, {first:g} s, depends on no step; give a later time")
+        raise CaseError(f"the cost is at the beginning of the run, {first:g} s, before any step; give a later time")
     budget = budget_of(section, trajectory.sizes)
     expected = steps_expected(model, times[-1])
     first_plan, plan = (plan_of(section.plan, budget, expected) for _ in range(2))
@@ -281,20 +298,20 @@ def run_forward(
         commits.add(trajectory)
         commits.add(observed)
 
-    def look() -> None:
+    def after_batch() -> None:
         progress("forward", (model.seconds - first) / max(times[-1] - first, 1.0))
         observed.observe()
         if commits is not None:
             commits.offer()
 
     if trajectory.left is None:
-        look()
+        after_batch()
         due = due_in(simulation.case)
         with quick_turns():
             clocks = [(Clock(model, due, time, trajectory.planned), time) for time in times]
-            trajectory.run(first_plan.first_run(), clocks, look)
+            trajectory.run(first_plan.first_run(), clocks, after_batch)
         if commits is not None:
-            commits.turn()
+            commits.offer_before_backward()
     steps = len(trajectory.ends)
     planned(as_executed(plan, steps).line(budget.sizes))
     return plan.backward(steps)

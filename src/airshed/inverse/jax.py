@@ -1,11 +1,11 @@
-"""A run of a case as a function of JAX arrays, for its automatic differentiation, inside and outside of `jax.jit`.
+"""A run of a case as a differentiable function of JAX arrays, inside and outside of `jax.jit`.
 
     run = airshed.inverse.jax.differentiable(
         "cases/west-europe", outputs={"O3": "12 h"}, inputs={"factors": {"road": {"species": ["NO", "NO2"]}}}
     )
     jax.grad(lambda factor: run(factors={"road": factor})["O3"][-1, 0].mean())(1.0)
 
-The run is made on the host: JAX calls back to it.
+The model runs on the host, through a callback of JAX.
 """
 
 from collections.abc import Mapping
@@ -33,21 +33,38 @@ def differentiable(
 ) -> "JaxRun":
     """Return a run of a case as a function of JAX arrays.
 
-    outputs, inputs  see :mod:`airshed.inverse.function.run_function`
-    given            further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
+    Parameters
+    ----------
+    case : Case, str or Path
+        Case, or its folder.
+    outputs, inputs : mapping
+        See :mod:`airshed.inverse.function.run_function`.
+    **given
+        Further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code.
 
-    Fields and gradients are float64 with `jax.config.update("jax_enable_x64", True)`, else float32, which the run
-    itself is not. A call is a run forward on the host; a gradient is its backward pass, about four times its
-    cost for all inputs together, and runs forward before where another run came in between. Under `jax.vmap` runs are
-    made one after the other. There are reverse derivatives alone, and no second ones.
-    Raises AirshedError for what is wrong with the case, the outputs or the inputs; under `jax.jit` what shows while
-    the run is made, such as a value out of range, is in the message of an error of JAX.
+    Returns
+    -------
+    JaxRun
+        A function of arrays, to be called with tables of inputs.
+
+    Raises
+    ------
+    AirshedError
+        If the case, the outputs or the inputs are invalid. Under `jax.jit` an error of the run itself, such as a value
+        out of range, is in the message of an error of JAX.
+
+    Notes
+    -----
+    Fields and gradients are float64 with `jax.config.update("jax_enable_x64", True)`, otherwise float32; the model is
+    not converted. A call is a forward run on the host. Its gradient is one backward pass for all inputs together,
+    which takes about four times as long. It repeats the forward run if another run was made in between. Under
+    `jax.vmap` the runs are sequential. Only reverse mode and first derivatives are available.
     """
     return JaxRun(RunFunction(case, outputs, inputs, **given))
 
 
 class JaxRun(Adapter):
-    """A run as a function of JAX arrays, see :func:`differentiable`."""
+    """Run of a case as a function of JAX arrays, see :func:`differentiable`."""
 
     def __init__(self, function: RunFunction) -> None:
         super().__init__(function)
@@ -59,7 +76,7 @@ class JaxRun(Adapter):
         return fields
 
     def _forward(self, given: Given) -> dict[str, Any]:
-        real = jnp.zeros(()).dtype  # that JAX is set to
+        real = jnp.zeros(()).dtype  # the floating-point type of JAX
         shapes = {name: jax.ShapeDtypeStruct(shape, real) for name, shape in self._function.shapes.items()}
         fields: dict[str, Any] = _on_host(lambda values: self._function(_arrays(values)), shapes, given)
         return fields
@@ -74,7 +91,7 @@ class JaxRun(Adapter):
 
 
 def _on_host(function: Any, shapes: Any, *arguments: Any) -> Any:
-    """Call a function of arrays: at once where they are known, so that its errors are its own, else when they are."""
+    """Call a function of arrays: directly if they have values, so that it raises its own errors, else by a callback."""
 
     def called(*values: Any) -> Any:
         return jax.tree.map(lambda found, shape: np.asarray(found, shape.dtype), function(*values), shapes)

@@ -1,4 +1,4 @@
-"""A run of a case as a function of PyTorch tensors, for its automatic differentiation.
+"""A run of a case as a differentiable function of PyTorch tensors.
 
     run = airshed.inverse.torch.differentiable(
         "cases/west-europe", outputs={"O3": "12 h"}, inputs={"factors": {"road": {"species": ["NO", "NO2"]}}}
@@ -6,8 +6,8 @@
     factor = torch.ones((), requires_grad=True)
     run(factors={"road": factor})["O3"][-1, 0].mean().backward()
 
-PyTorch may be of any version from 1.13. Arrays cross over by DLPack, as a PyTorch made for another NumPy knows none of
-this one's.
+PyTorch 1.13 or later is supported. Arrays are exchanged by DLPack, since a PyTorch that was built for another NumPy
+does not accept its arrays.
 """
 
 from collections.abc import Mapping
@@ -32,19 +32,37 @@ def differentiable(
 ) -> "TorchRun":
     """Return a run of a case as a function of tensors.
 
-    outputs, inputs  see :mod:`airshed.inverse.function.run_function`
-    given            further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
+    Parameters
+    ----------
+    case : Case, str or Path
+        Case, or its folder.
+    outputs, inputs : mapping
+        See :mod:`airshed.inverse.function.run_function`.
+    **given
+        Further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code.
 
-    Fields come as float64 on the CPU; gradients as the tensor that they are of. A call is a run forward; `backward` is
-    its backward pass, about four times its cost for all inputs together. Another `backward` of the same run,
-    or of one that is not the last, runs forward before, so that only one run is stored. There is no second derivative.
-    Raises AirshedError for what is wrong with the case, the outputs or the inputs.
+    Returns
+    -------
+    TorchRun
+        A function of tensors, to be called with tables of inputs.
+
+    Raises
+    ------
+    AirshedError
+        If the case, the outputs or the inputs are invalid.
+
+    Notes
+    -----
+    Fields are float64 on the CPU. A gradient has the type and the device of its input. A call is a forward run;
+    `backward` is one backward pass for all inputs together, which takes about four times as long. Only the last run
+    is stored: a second `backward` of it, or one of an earlier run, repeats the forward run. Second derivatives are not
+    available.
     """
     return TorchRun(RunFunction(case, outputs, inputs, **given))
 
 
 class TorchRun(Adapter):
-    """A run as a function of tensors, see :func:`differentiable`."""
+    """Run of a case as a function of tensors, see :func:`differentiable`."""
 
     def _run(self, given: Mapping[Key, Any]) -> dict[str, Any]:
         tensors = [_tensor(value) for value in given.values()]
@@ -75,5 +93,5 @@ def _tensor(value: Any) -> Any:
 
 
 def _array(tensor: Any) -> Array:
-    """Return a tensor as an array in double precision, a view where it is one already."""
+    """Return a tensor as an array in double precision; a view if it already has this type."""
     return np.asarray(np.from_dlpack(tensor.detach().to("cpu", torch.float64).contiguous()), dtype=np.float64)

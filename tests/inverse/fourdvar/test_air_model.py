@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError, NumericalError
-from airshed.inverse.fourdvar import Domain, Operator, Sampled
+from airshed.inverse.fourdvar import Domain, ObservationOperator, SampledFieldModel
 from airshed.inverse.fourdvar.air_model import AirFieldModel
 from airshed.inverse.fourdvar.cost import Cost
 from airshed.inverse.fourdvar.study import control_vector
@@ -27,7 +27,10 @@ def cost_of(folder: Path, **sections: Any) -> Iterator[tuple[Cost, AirFieldModel
     with Simulation(given) as simulation:
         model = AirFieldModel(simulation, TIMES.tolist(), ("NO2", "O3"))
         domain = Domain(simulation.model.grid, TIMES, ("NO2", "O3"), {})
-        yield Cost(Sampled(model, Operator(seen, domain)), control_vector(given, domain.grid), seen), model
+        yield (
+            Cost(SampledFieldModel(model, ObservationOperator(seen, domain)), control_vector(given, domain.grid), seen),
+            model,
+        )
         model.close()
 
 

@@ -16,9 +16,9 @@ from airshed.inverse.fourdvar import (
     Covariance,
     Domain,
     FourDVar,
+    ObservationOperator,
     Observations,
-    Operator,
-    Sampled,
+    SampledFieldModel,
     Stop,
 )
 from airshed.inverse.fourdvar.control import axis_root
@@ -53,10 +53,10 @@ def analytic(model: Matrix, control: ControlVector, y: Observations) -> tuple[np
     return block.background + k @ (y.value - g @ block.background), b - k @ g @ b, k
 
 
-def twin(count: int = 150) -> tuple[Sampled, ControlVector, Observations, dict[str, np.ndarray]]:
+def twin(count: int = 150) -> tuple[SampledFieldModel, ControlVector, Observations, dict[str, np.ndarray]]:
     """Return a tracer whose factors are to be found, observed with errors, and the true factors."""
     control, y = drift_control(), many(count)
-    model = Sampled(Drift(), Operator(y, Domain(GRID, TIMES, SPECIES, {})))
+    model = SampledFieldModel(Drift(), ObservationOperator(y, Domain(GRID, TIMES, SPECIES, {})))
     truth = control.controls(np.random.default_rng(21).standard_normal(control.size))
     exact, _ = model.value_and_gradient(truth)
     noise = np.random.default_rng(22).standard_normal(count)
@@ -192,7 +192,7 @@ def test_a_run_that_is_killed_after_every_iteration_has_the_same_bits(tmp_path: 
 class Dying:
     """A model of which a run ends the process."""
 
-    model: Sampled
+    model: SampledFieldModel
     last: int
     runs: int = 0
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import CaseError, DataError
-from airshed.inverse.fourdvar.study import control_vector, fourdvar, observations_of, stop_rules
+from airshed.inverse.fourdvar.study import control_vector, fourdvar, read_case_observations, stop_rules
 from airshed.models.air.case import Case, check_species, idle_settings
 
 from ...observations.test_reading import HEADER, line
@@ -50,7 +50,7 @@ def test_blocks_have_the_axes_of_what_they_act_on() -> None:
 def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + line() + line(station="B", flag="7"), encoding="utf-8")
     given = case(tmp_path, iterations=7, gradient_tolerance=0.01)
-    observations, rejected, _ = observations_of(given, given.make_grid())
+    observations, rejected, _ = read_case_observations(given, given.make_grid())
     assert observations.value.tolist() == [21.0]
     assert [(row.place, row.station, row.reason) for row in rejected] == [("line 3", "B", "flag '7'")]
     assert (stop_rules(given).iterations, stop_rules(given).gradient) == (7, 0.01)
@@ -65,12 +65,12 @@ def test_observations_and_stop_rules_are_those_of_the_case(tmp_path: Path) -> No
     given = case(tmp_path, observations=other)
     (tmp_path / "b.csv").write_text(HEADER + line(flag="7", lon="30"), encoding="utf-8")
     (tmp_path / "c.csv").write_text(HEADER + line(flag="7", averaging="", error=""), encoding="utf-8")
-    observations, rejected, _ = observations_of(given, given.make_grid())
+    observations, rejected, _ = read_case_observations(given, given.make_grid())
     assert {row.reason for row in rejected} == {"flag ''", "outside the domain"}
     assert observations.end[1] - observations.begin[1] == 7200.0
     assert observations.sigma[1] == pytest.approx(2.1)
     with pytest.raises(CaseError, match="there is no such file"):
-        observations_of(case(tmp_path, observations={**OBSERVED, "stations": ["d.csv"]}), given.make_grid())
+        read_case_observations(case(tmp_path, observations={**OBSERVED, "stations": ["d.csv"]}), given.make_grid())
 
 
 def test_files_without_places_times_and_units_take_them_from_the_case(tmp_path: Path) -> None:
@@ -79,13 +79,13 @@ def test_files_without_places_times_and_units_take_them_from_the_case(tmp_path: 
     more = {"station_tables": ["places.txt"], "units": {"NO2": "ppb"}}
     time = {"zone": "Europe/Berlin", "label": "end"}
     given = case(tmp_path, observations={**OBSERVED, "averaging": "auto", "time": time, **more})
-    observations, _, (file,) = observations_of(given, given.make_grid())
+    observations, _, (file,) = read_case_observations(given, given.make_grid())
     assert (observations.begin / 3600.0).tolist() == [1.0, 2.0]
     assert (observations.lon[0], observations.unit[0]) == (4.5, "ppb")
     assert (file.layout, file.convention.zone, file.known) == ("wide table", "Europe/Berlin", "given")
     without = case(tmp_path, observations={**OBSERVED, **more})
     with pytest.raises(DataError, match="give both, as in time = "):
-        observations_of(without, without.make_grid())
+        read_case_observations(without, without.make_grid())
     with pytest.raises(CaseError, match=r"observations.time has no label; write time = "):
         case(tmp_path, observations={**OBSERVED, "time": {"zone": "UTC"}})
 
@@ -93,7 +93,7 @@ def test_files_without_places_times_and_units_take_them_from_the_case(tmp_path: 
 def test_4dvar_of_a_case_runs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + line(unit="ppb"), encoding="utf-8")
     given = case(tmp_path, control=[{"name": "f", "species": ["NO2"], "resolution": "domain"}])
-    observations, *_ = observations_of(given, given.make_grid())
+    observations, *_ = read_case_observations(given, given.make_grid())
     found = fourdvar(given, Matrix(np.array([[10.0]])), observations, tmp_path / "state.npz")
     assert (found.check, found.background_share) == (5.0, 0.5)
     assert 1.0 < found.run().controls["f"][0] < 2.1

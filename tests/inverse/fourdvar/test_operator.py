@@ -7,7 +7,7 @@ import pytest
 
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.errors import CaseError
-from airshed.inverse.fourdvar.operator import Domain, Operator
+from airshed.inverse.fourdvar.operator import Domain, ObservationOperator
 from airshed.observations.observation import Kernel, Observation, Observations
 from airshed.observations.selection import bilinear, layer_weights, mean_weights
 
@@ -26,7 +26,7 @@ AMBIENT = replace(DOMAIN, air=air, volume="ambient")
 
 
 def simulated(rows: list[Observation], domain: Domain, fields: np.ndarray) -> np.ndarray:
-    operator = Operator(Observations.of(rows), domain)
+    operator = ObservationOperator(Observations.of(rows), domain)
     found = operator.start()
     for k in range(TIMES.size):
         operator.add(k, fields[k], found)
@@ -109,7 +109,7 @@ def test_a_kernel_above_the_model_sees_nothing_there() -> None:
     assert weights == pytest.approx(np.ones(3))
 
 
-def gap(operator: Operator, transposed: object) -> float:
+def gap(operator: ObservationOperator, transposed: object) -> float:
     fields, w = RANDOM.standard_normal((TIMES.size, 2, *GRID.shape)), RANDOM.standard_normal(operator.size)
     found = np.zeros(operator.size)
     for k in range(TIMES.size):
@@ -120,7 +120,7 @@ def gap(operator: Operator, transposed: object) -> float:
 
 def test_the_operator_and_its_transpose_are_a_pair() -> None:
     rows = [observation(unit=unit, lon=lon) for unit in ("ug/m3", "ppb") for lon in (0.2, 3.3, 7.9)]
-    operator = Operator(Observations.of([*rows, column(sigma=1e-6)]), AMBIENT)
+    operator = ObservationOperator(Observations.of([*rows, column(sigma=1e-6)]), AMBIENT)
     assert gap(operator, operator.transposed) < 1e-14
     assert gap(operator, lambda k, w: operator.transposed(max(k - 1, 0), w)) > 1e-4, "of another instant"
 
@@ -141,7 +141,7 @@ def test_what_lies_between_species_is_not_mixed() -> None:
 )
 def test_what_the_model_does_not_tell_is_asked_for(row: Observation, domain: Domain, message: str) -> None:
     with pytest.raises(CaseError, match=message):
-        Operator(Observations.of([row]), domain)
+        ObservationOperator(Observations.of([row]), domain)
 
 
 def test_instants_must_rise() -> None:
@@ -150,5 +150,5 @@ def test_instants_must_rise() -> None:
 
 
 def test_matrices_are_sparse() -> None:
-    operator = Operator(many(50), DOMAIN)
+    operator = ObservationOperator(many(50), DOMAIN)
     assert sum(matrix.nnz for matrix in operator.matrices) <= 50 * 4 * 3

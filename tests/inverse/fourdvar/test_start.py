@@ -10,7 +10,7 @@ import pytest
 from airshed.core.errors import CaseError
 from airshed.inverse.fourdvar.air_model import InitialControls
 from airshed.inverse.fourdvar.results import outcome_report
-from airshed.inverse.fourdvar.study import StudyObservations, opened
+from airshed.inverse.fourdvar.study import StudyObservations, open_study
 from airshed.models.air.case.inverse import ControlSection
 
 from .air_cases import case
@@ -36,7 +36,7 @@ def test_an_instant_at_the_start_tells_of_the_initial_state(tmp_path: Path) -> N
     given = case(tmp_path, assimilation=section(OZONE))
     seen = StudyObservations.of_case(given)
     assert seen.instants.tolist() == [0.0, 1800.0]
-    with opened(given, seen) as study:
+    with open_study(given, seen) as study:
         outcome = study.run()
         factor = float(outcome.analysis.controls["ozone"][0])
         assert outcome_report(study, outcome).warnings == []
@@ -58,7 +58,7 @@ def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
     increment = {"name": "less", "target": "initial", "species": ["O3"], "kind": "gaussian", "resolution": "domain",
                  "deviation": "300 ppb"}  # fmt: skip
     given = case(tmp_path, assimilation=section(increment, iterations=3))
-    with opened(given, StudyObservations.of_case(given)) as study:
+    with open_study(given, StudyObservations.of_case(given)) as study:
         report = outcome_report(study, study.run())
     (name,) = report.warnings
     assert name == "control less is clipped at zero [% of cells]"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airshed import load_case
-from airshed.inverse.fourdvar.study import StudyObservations, opened
+from airshed.inverse.fourdvar.study import StudyObservations, open_study
 from airshed.inverse.fourdvar.twin import truth
 
 pytestmark = pytest.mark.thorough
@@ -17,7 +17,7 @@ def test_the_truth_is_as_near_to_its_stations_as_their_errors_say() -> None:
     seen = StudyObservations.of_case(case)
     assert (len(seen.observations), seen.rejected) == (60 * 18, ())
     assert seen.withheld is not None
-    with opened(case, seen) as study:
+    with open_study(case, seen) as study:
         true = truth(study.case, study.control)
         assert ((true["nox"] > 0.6) & (true["nox"] < 1.6)).all()
         for observations in (seen.observations, seen.withheld):

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.grid import Grid
-from airshed.inverse.cost import Force, See
+from airshed.inverse.cost import AdjointForcing, OnFields
 from airshed.inverse.fourdvar.control import Block, ControlVector, Covariance, axis_root
 from airshed.inverse.fourdvar.cost import Controls, Pullback
 from airshed.observations.observation import Kernel, Observation, Observations
@@ -56,19 +56,19 @@ class Drift:
         self.move = 0.9 * np.eye(columns) + 0.1 * np.eye(columns, k=-1)
         self.mix = 0.8 * np.eye(rows) + 0.1 * np.eye(rows, k=1) + 0.1 * np.eye(rows, k=-1)
 
-    def run(self, controls: Controls, see: See) -> Callable[[Force], Controls]:
+    def run(self, controls: Controls, on_fields: OnFields) -> Callable[[AdjointForcing], Controls]:
         factors, initial = controls["emission"], controls["initial"]
         c = self.start * initial
         shape = (2, *GRID.shape)
         for k in range(TIMES.size):
             fields = np.zeros(shape)
             fields[0, 0] = c
-            see(k, fields)
+            on_fields(k, fields)
             for _ in range(self.steps_between):
                 c = self.mix @ c @ self.move.T + 0.1 * self.emission * factors[self.part(k)]
         return self._reverse
 
-    def _reverse(self, force: Force) -> Controls:
+    def _reverse(self, force: AdjointForcing) -> Controls:
         rows, columns = GRID.shape[1:]
         bar, factors = np.zeros((rows, columns)), np.zeros((2, rows, columns))
         for k in reversed(range(TIMES.size)):

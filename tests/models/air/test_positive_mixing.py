@@ -11,7 +11,7 @@ from tests.laws.derivatives import SCHEMES, changing_weather, uneven
 
 import airshed
 from airshed.inverse.verify.derivative_tests import dot_products
-from airshed.inverse.verify.recording import recorded
+from airshed.inverse.verify.recording import record_case
 from airshed.models.air.programs import one_step
 
 pytestmark = pytest.mark.standard
@@ -71,7 +71,7 @@ def test_threads_give_the_same_bits(tmp_path: Path) -> None:
 
 def test_derivatives_are_those_of_the_steps_that_were_made(tmp_path: Path) -> None:
     case = heavy_rain(tmp_path)
-    run = recorded(case, steps=3, initial=acid(case))[0]
+    run = record_case(case, steps=3, initial=acid(case))[0]
     again = [stage.forcing.weights.c1 == 0.0 for step in run.steps for stage in step.formula_steps][1::2]
     assert any(again)
     assert dot_products(run).worst < EXACT

@@ -55,14 +55,14 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.cli.render import say, show
     from airshed.core.files import noting_inputs
     from airshed.inverse.fourdvar.results import write_results
-    from airshed.inverse.fourdvar.study import StudyObservations, check_inputs, opened, prepared
+    from airshed.inverse.fourdvar.study import StudyObservations, check_inputs, open_study, prepare_folder
     from airshed.io.run_state import Inputs
     from airshed.plot.assimilation import plot_assimilation
 
     iterations = Iterations(quiet=quiet or not is_first())
     with noting_inputs() as files:
         seen = StudyObservations.of_case(case)
-    state = on_first(partial(prepared, folder, case, resume=resume))
+    state = on_first(partial(prepare_folder, folder, case, resume=resume))
     resumed = on_first(state.is_file)
     try:
         with stop_on_interrupt(iterations.request_stop), opened(case, seen, iterations.progress) as study:

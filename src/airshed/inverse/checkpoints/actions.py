@@ -1,12 +1,12 @@
-"""Actions of checkpoint plans: data that a small executor runs in order.
+"""Actions of checkpoint plans, which an executor runs in order.
 
-A run has steps n = 0 ... N-1; step n takes level n to level n+1. There are two kinds of checkpoints:
+A run has steps n = 0 ... N-1; step n advances time level n to n+1. There are two kinds of checkpoints:
 
-restart n  all that step n needs to be done again with the same bits: q(n), q(n-1), the tendency of step n-1, the air
-level n    q(n) and the air: one array for each step of a *stretch*, the steps behind a restart
+restart n  the state that repeats step n with the same bits: q(n), q(n-1), the tendency of step n-1, the air
+level n    q(n) and the air, one array for each step of a *stretch*, the steps after a restart
 
-To reverse step n takes level n+1 and either restart n, where a stretch begins, or levels n and n-1; in the second step
-of a stretch level n-1 is that of the restart. Terms after Griewank & Walther 2000, ACM TOMS 26, 19-45.
+The adjoint of step n reads level n+1 and either restart n, where a stretch begins, or levels n and n-1. In the second
+step of a stretch level n-1 is that of the restart. Terms follow Griewank & Walther 2000, ACM TOMS 26, 19-45.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,11 +18,11 @@ Place = Literal["memory", "disk"]
 
 @dataclass(frozen=True)
 class Advance:
-    """Do steps first <= n < last, from the model's own state, which is that before step `first`.
+    """Run steps first <= n < last from the current state of the model, which is that before step `first`.
 
     restarts     steps, from `first` to `last`, before which a restart is stored
     save_levels  whether levels first+1 to `last` are stored
-    store        place of all of these
+    store        store of these checkpoints
     """
 
     first: int
@@ -34,7 +34,7 @@ class Advance:
 
 @dataclass(frozen=True)
 class Restore:
-    """Set the model to the restart before a step, which stays where it is."""
+    """Set the model to the restart before a step; the restart remains stored."""
 
     step: int
     store: Place
@@ -42,7 +42,7 @@ class Restore:
 
 @dataclass(frozen=True)
 class Reverse:
-    """Reverse steps last-1, ..., first; the model's own state is undefined afterwards."""
+    """Reverse steps last-1, ..., first; the state of the model is undefined afterwards."""
 
     first: int
     last: int
@@ -70,7 +70,7 @@ Action = Advance | Restore | Reverse | DiscardRestart | DiscardLevels
 
 @dataclass(frozen=True)
 class Sizes:
-    """The size of a restart and of a level [bytes]."""
+    """Sizes of a restart and of a level [bytes]."""
 
     restart: int
     level: int
@@ -86,7 +86,7 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is done with a run of so many steps, forward and back."""
+    """Actions of the forward run and the backward pass of a run with a known number of steps."""
 
     name: str
     steps: int
@@ -94,31 +94,31 @@ class Plan:
 
     @property
     def forward_steps(self) -> int:
-        """How many steps forward are done in all."""
+        """Total number of forward steps, repeated ones included."""
         return sum(each.last - each.first for each in self.actions if isinstance(each, Advance))
 
     @property
     def recomputation_factor(self) -> float:
-        """Steps forward for each step of the run: 1 where none is done again."""
+        """Forward steps per step of the run: 1 where no step is repeated."""
         return self.forward_steps / self.steps
 
     def greatest(self, sizes: Sizes) -> Bytes:
-        """Return the greatest storage in memory and on disk; the two need not occur at the same time."""
-        memory, disk = zip(*_kept(self.actions, sizes), strict=True)
+        """Return the maximum storage in memory and on disk; the two need not occur at the same time."""
+        memory, disk = zip(*_storage(self.actions, sizes), strict=True)
         return Bytes(max(memory), max(disk))
 
     def line(self, sizes: Sizes) -> str:
-        """Describe the plan for people, in one line."""
-        kept, most = self.greatest(sizes), max(_restarts(self.actions), default=0)
+        """Return a description of the plan in one line."""
+        stored, most = self.greatest(sizes), max(_restarts(self.actions), default=0)
         stretch = max((each.last - each.first for each in self.actions if isinstance(each, Reverse)), default=0)
-        disk = f" and {kept.disk / 1e9:.3g} GB on disk" if kept.disk else ""
+        disk = f" and {stored.disk / 1e9:.3g} GB on disk" if stored.disk else ""
         return (
             f"{self.name}: {self.steps} steps, up to {most} restarts at a time and stretches of up to {stretch} steps; "
-            f"{kept.memory / 1e9:.3g} GB in memory{disk}; {self.recomputation_factor:.2f} runs forward"
+            f"{stored.memory / 1e9:.3g} GB in memory{disk}; {self.recomputation_factor:.2f} runs forward"
         )
 
 
-def _kept(actions: Iterable[Action], sizes: Sizes) -> Iterator[tuple[int, int]]:
+def _storage(actions: Iterable[Action], sizes: Sizes) -> Iterator[tuple[int, int]]:
     """Yield the storage after each action, in memory and on disk [bytes]."""
     kept = {"memory": 0, "disk": 0}
     for action in actions:

@@ -1,13 +1,14 @@
-"""Checkpoint plans: how many steps fit into a budget, and the actions that run and reverse them.
+"""Checkpoint plans: the number of steps that fit into a budget, and the actions that run and reverse them.
 
-With h stored restarts, the last of them where a span begins, let L(h) be the levels that still fit. A span of
+Let h restarts be stored, the last one at the beginning of a span, and let L(h) be the number of levels that still fit.
+A span of
 
     C(1, h) = L(h)                                      steps is run once, each level stored
     C(t, h) = C(t-1, h) + C(t-1, h+1) + ...             steps is cut by further restarts, no step run more than t times
 
-so that C(t, h) = C(t-1, h) + C(t, h+1). Where a level is as large as a restart and s of them fit beside h, this is the
-binomial coefficient (s + t - 1 over t) of Revolve, Griewank & Walther 2000, ACM TOMS 26, 19-45; here a level is
-smaller, so a stretch of many levels ends each branch.
+so that C(t, h) = C(t-1, h) + C(t, h+1). If a level is as large as a restart, and s restarts
+fit, this is the binomial coefficient (s + t - 1 over t) of Revolve. Here a level is smaller, so a stretch of many
+levels ends each branch. See Griewank & Walther 2000, ACM TOMS 26, 19-45.
 """
 
 from collections.abc import Iterator
@@ -29,20 +30,20 @@ from airshed.inverse.checkpoints.actions import (
 )
 
 MOST_RESTARTS: Final = 4096
-"""Greatest number of stored restarts: more would gain nothing."""
+"""Maximum number of stored restarts: more have no benefit."""
 
 MOST_REPETITIONS: Final = 100
-"""Greatest number of runs of a step."""
+"""Maximum number of times that a step is run forward."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Budget for checkpoints: how much, and where.
+    """Budget for checkpoints in memory and on disk.
 
     memory    [bytes]
     disk      [bytes]
-    levels    place of levels
-    restarts  place of restarts; "both" is the disk as far as it goes, then memory
+    levels    store of levels
+    restarts  store of restarts; "both" is the disk until its budget is used up, then memory
     """
 
     sizes: Sizes
@@ -52,11 +53,11 @@ class Budget:
     restarts: Place | Literal["both"] = "both"
 
     def place(self, number: int) -> Place:
-        """Return the place of the `number`-th restart at its time, counted from 1."""
+        """Return the store of the `number`-th of the restarts stored at the same time, counted from 1."""
         return "disk" if self._on_disk(number) == number else "memory"
 
     def levels_with(self, held: int) -> int:
-        """Return how many levels fit beside so many restarts; 0 where not even these do."""
+        """Return the number of levels that fit in addition to `held` restarts; 0 where the restarts do not fit."""
         on_disk, size = self._on_disk(held), self.sizes.restart
         disk, memory = self.disk - on_disk * size, self.memory - (held - on_disk) * size
         if disk < 0 or memory < 0 or held > MOST_RESTARTS:
@@ -71,7 +72,7 @@ class Budget:
 
 @dataclass
 class Capacities:
-    """How many steps can be reversed, by repetitions t and stored restarts h; see the head of this file."""
+    """Number of steps C(t, h) that can be reversed with t repetitions and h stored restarts, see this module."""
 
     budget: Budget
     _rows: list[list[int]] = field(init=False)
@@ -90,17 +91,17 @@ class Capacities:
         return row[held - 1] if held <= len(row) else 0
 
     def repetitions(self, steps: int, held: int = 1) -> int:
-        """Return how often a step is run forward at most, at least 1; raises CaseError for more than a hundred."""
+        """Return the maximum number of forward runs of a step, at least 1; raises CaseError for more than a hundred."""
         for repetitions in range(1, MOST_REPETITIONS + 1):
             if self.of(repetitions, held) >= steps:
                 return repetitions
         raise self.too_little(steps)
 
     def cut(self, steps: int, held: int = 1) -> list[int]:
-        """Return the lengths of the spans into which one is cut, of one span where its levels fit.
+        """Return the lengths of the spans into which a span is cut; a single one where its levels fit.
 
-        There are as few as repetitions allow; the last ones, next to which most restarts are stored, are full, so that
-        the longest possible stretch is reversed without being run again.
+        There are as few spans as the repetitions allow. The last ones, during which most restarts are stored, have
+        their maximum length. The longest possible stretch is then reversed without being repeated.
         """
         repetitions = self.repetitions(steps, held)
         if repetitions == 1:
@@ -111,12 +112,12 @@ class Capacities:
         return [steps - sum(full[1:]), *full[1:]]
 
     def too_little(self, steps: int) -> CaseError:
-        """Return the error of a budget with which a run would take too long."""
+        """Return the error for a budget with which the run would take too long."""
         budget = self.budget
         return CaseError(
             f"adjoint.memory and adjoint.disk leave {(budget.memory + budget.disk) / 1e9:.3g} GB for checkpoints of "
-            f"{steps} steps, of which a restart takes {budget.sizes.restart / 1e9:.3g} GB and a level "
-            f"{budget.sizes.level / 1e9:.3g} GB: a step would be run more than {MOST_REPETITIONS} times; give more"
+            f"{steps} steps; a restart takes {budget.sizes.restart / 1e9:.3g} GB and a level "
+            f"{budget.sizes.level / 1e9:.3g} GB: a step would be run more than {MOST_REPETITIONS} times; increase them"
         )
 
 
@@ -124,10 +125,10 @@ _NAMES: Final = {1: "all levels", 2: "two levels"}
 
 
 def fewest_repetitions(steps: int, budget: Budget) -> Plan:
-    """Return the plan in which the step that is run most often is run as rarely as the budget allows.
+    """Return the plan that minimises the maximum number of forward runs of a step within the budget.
 
-    All levels where they fit, else two levels where these fit, else as many as it takes. Raises CaseError where a step
-    would be run more than a hundred times.
+    It stores all levels where they fit, and otherwise uses two or more levels of checkpointing. Raises CaseError where
+    a step would be run more than a hundred times.
     """
     capacities = Capacities(budget)
     repetitions = capacities.repetitions(steps)
@@ -140,10 +141,10 @@ def fewest_repetitions(steps: int, budget: Budget) -> Plan:
 def reverse_span(
     first: int, last: int, held: int, capacities: Capacities, *, is_there: bool = False
 ) -> Iterator[Action]:
-    """Yield the actions that reverse a span of steps, before the first of which a restart is stored.
+    """Yield the actions that reverse a span of steps; a restart is stored before its first step.
 
-    held      stored restarts, that one included
-    is_there  whether the model is before the first step; else it is restored
+    held      number of stored restarts, that one included
+    is_there  whether the model is at the state before the first step; otherwise it is restored
     """
     place = capacities.budget.place
     if not is_there:
@@ -164,10 +165,11 @@ def reverse_span(
             yield DiscardRestart(start, place(number))
 
 
-class EveryLevel:
-    """Plan that stores every level of the first run and repeats no step: in memory if levels go there, then on disk.
+class AllLevelsPlan:
+    """Plan that stores every level of the forward run and repeats no step.
 
-    Like :class:`OnlinePlan` it is followed before the number of steps is known.
+    Levels are stored in memory first if the budget places them there, then on disk. Like :class:`OnlinePlan` it can be
+    executed before the number of steps is known.
     """
 
     name = "all levels"
@@ -178,28 +180,28 @@ class EveryLevel:
         self._most = {budget.levels: here} | ({"disk": on_disk} if budget.levels == "memory" else {})
 
     def first_run(self) -> Iterator[Action]:
-        """Yield a restart and all levels, until the end of the run cuts an :class:`Advance` short.
+        """Yield the actions that store a restart and all levels; the end of the run shortens the last advance.
 
-        Raises CaseError where the budget does not suffice to go on.
+        Raises CaseError where the budget is used up.
         """
         yield Advance(0, 0, restarts=(0,), store=self._restart)
         for place, first, last in self._spans():
             yield Advance(first, last, save_levels=True, store=place)
         sizes, steps = self._budget.sizes, sum(self._most.values())
         raise CaseError(
-            f'adjoint.plan = "all" stores every level, and adjoint.memory and adjoint.disk hold {steps} of '
-            f'{sizes.level / 1e9:.3g} GB and a restart; take plan "auto", or give more'
+            f'adjoint.plan = "all" stores every level, but adjoint.memory and adjoint.disk have space for {steps} of '
+            f'{sizes.level / 1e9:.3g} GB and a restart; set plan = "auto", or increase them'
         )
 
     def backward(self, steps: int) -> Iterator[Action]:
-        """Yield the actions that reverse a run of this number of steps, after its last forward action: one stretch."""
+        """Yield the actions that reverse a run of this number of steps, as one stretch."""
         yield Reverse(0, steps)
-        kept = [(first, min(last, steps), place) for place, first, last in self._spans() if first < steps]
-        yield from (DiscardLevels(*each) for each in kept)
+        stored = [(first, min(last, steps), place) for place, first, last in self._spans() if first < steps]
+        yield from (DiscardLevels(*each) for each in stored)
         yield DiscardRestart(0, self._restart)
 
     def _spans(self) -> Iterator[tuple[Place, int, int]]:
-        """Yield where levels are stored, from the first to the last step of each place."""
+        """Yield the stores of levels with their first and last steps."""
         first = 0
         for place, most in self._most.items():
             if most:
@@ -208,15 +210,15 @@ class EveryLevel:
 
 
 class OnlinePlan:
-    """Plan that stores restarts in the first run, with a spacing that doubles when the budget is used up.
+    """Plan that stores restarts in the forward run, with a spacing that doubles when the budget is used up.
 
-    Before each restart a check ensures that a stretch can still be reversed with it in store. If not, every second
-    restart is dropped and the spacing doubles; if that does not help, the steps of a stretch will be run once more
-    often.
+    Before each restart a check ensures that a stretch can still be reversed after it is stored. If not, every second
+    restart is dropped and the spacing doubles. If that does not help, the steps of a stretch are repeated once more.
 
-    expected  about how many steps the run will have: restarts begin with the spacing that it requires, and the levels
-              of the stretches that end there or later are stored at once; a wrong number costs time, never more
-    After Wang, Moin & Iaccarino 2009, SIAM J. Sci. Comput. 31, 2549-2567, who place restarts without knowing the end.
+    expected  estimated number of steps of the run: it determines the initial spacing of restarts, and the levels of
+              stretches that end there or later are stored in the forward run; a wrong estimate only costs time
+
+    After Wang, Moin & Iaccarino 2009, SIAM J. Sci. Comput. 31, 2549-2567: restarts for an unknown number of steps.
     """
 
     name = "online"
@@ -226,7 +228,7 @@ class OnlinePlan:
         self._budget = replace(budget, restarts="disk" if on_disk else "memory")
         self._capacities = Capacities(self._budget)
         self._place = self._budget.place(1)
-        # The greatest spacing with which the restarts of a quarter more steps leave space for a stretch.
+        # The largest spacing with which the restarts of a quarter more steps leave space for a stretch.
         steps, of = (expected or 0) + (expected or 0) // 4, self._capacities.of
         self._spacing = next((each for each in range(steps, 1, -1) if of(1, -(-steps // each)) >= each), 1)
         self._expected = expected
@@ -235,17 +237,17 @@ class OnlinePlan:
         self._levels: list[tuple[int, int]] = []
 
     def first_run(self) -> Iterator[Action]:
-        """Yield actions without end; see :meth:`EveryLevel.first_run`."""
+        """Yield actions indefinitely; see :meth:`AllLevelsPlan.first_run`."""
         yield from self._save(0)
         step = 0
         while True:
             end = (step // self._spacing + 1) * self._spacing
-            is_kept = self._keeps(step, end)
-            if is_kept:
+            stores_levels = self._stores_levels(step, end)
+            if stores_levels:
                 self._levels.append((step, end))
             else:
                 yield from self._drop_levels()
-            yield Advance(step, end, save_levels=is_kept, store=self._budget.levels)
+            yield Advance(step, end, save_levels=stores_levels, store=self._budget.levels)
             step = end
             yield from self._thin(step)
             if step % self._spacing == 0:
@@ -253,20 +255,20 @@ class OnlinePlan:
                 yield from self._save(step)
 
     def backward(self, steps: int) -> Iterator[Action]:
-        """Yield the actions that reverse a run of this number of steps, stretch after stretch."""
-        kept = [(first, min(last, steps)) for first, last in self._levels]
+        """Yield the actions that reverse a run of this number of steps, stretch by stretch."""
+        stored = [(first, min(last, steps)) for first, last in self._levels]
         end = steps
         for held, first in reversed(list(enumerate(self._restarts, 1))):
-            if kept:
+            if stored:
                 yield Reverse(first, end)
-                yield from (DiscardLevels(*levels, self._budget.levels) for levels in kept)
+                yield from (DiscardLevels(*levels, self._budget.levels) for levels in stored)
             else:
                 yield from reverse_span(first, end, held, self._capacities)
             yield DiscardRestart(first, self._place)
-            end, kept = first, []
+            end, stored = first, []
 
-    def _keeps(self, step: int, end: int) -> bool:
-        """Whether the levels of the next steps are stored: at the expected end, with all before in their stretch."""
+    def _stores_levels(self, step: int, end: int) -> bool:
+        """Return whether to store the levels of the next steps: those of a whole stretch at the expected end."""
         if self._expected is None or end < self._expected:
             return False
         fits = self._capacities.of(1, len(self._restarts)) >= self._spacing
@@ -277,7 +279,7 @@ class OnlinePlan:
         yield Advance(step, step, restarts=(step,), store=self._place)
 
     def _thin(self, step: int) -> Iterator[Action]:
-        """Drop restarts until one more, and a stretch, fit."""
+        """Drop restarts until one more restart and a stretch fit."""
         while not self._fits(len(self._restarts) + 1, self._spacing):
             if not self._fits(len(self._restarts) // 2 + 1, 2 * self._spacing):
                 if self._repetitions == MOST_REPETITIONS:
@@ -299,19 +301,20 @@ class OnlinePlan:
         self._levels = []
 
 
-def plan_of(name: str, budget: Budget, expected: int | None = None) -> EveryLevel | OnlinePlan:
+def plan_of(name: str, budget: Budget, expected: int | None = None) -> AllLevelsPlan | OnlinePlan:
     """Return the plan of a name in the case file.
 
-    `auto` runs the step that is run most often as rarely as can be, by about how many steps are expected; `two-level`
-    does without. Levels go to disk only with a store on disk: to write and read one takes longer than to run its step.
+    `auto` minimises the maximum number of forward runs of a step, by an estimate of the number of steps; `two-level`
+    does not use an estimate. Levels are on disk only with a store on disk: writing and reading a level takes longer
+    than running its step.
     """
     if name == "all":
-        return EveryLevel(budget)
+        return AllLevelsPlan(budget)
     return OnlinePlan(budget, expected if name == "auto" else None)
 
 
-def as_executed(plan: EveryLevel | OnlinePlan, steps: int) -> Plan:
-    """Return all that a plan does with a run that has so many steps."""
+def as_executed(plan: AllLevelsPlan | OnlinePlan, steps: int) -> Plan:
+    """Return the plan with all its actions for a run with a known number of steps."""
     actions: list[Action] = []
     for action in plan.first_run():
         if isinstance(action, Advance) and action.last >= steps:

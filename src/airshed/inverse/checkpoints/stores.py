@@ -1,10 +1,10 @@
 """Stores of checkpoints: memory, files of each rank, one file of all ranks by MPI-IO, and groups of Zarr.
 
-Each file of a :class:`FileStore` is an archive of :mod:`airshed.io.archive` with checksums, written whole or not at all
-under a name that is never used twice. A commit brings the files that count to the disk, which would be slow for each of
-them at once, and then a manifest of them with a note. The last two manifests stay, and so do the files that they name.
-So a process may be killed at any point, and where some ranks came to a commit that others did not, all resume from the
-one before.
+Each file of a :class:`FileStore` is an archive of :mod:`airshed.io.archive` with checksums. It is written atomically,
+under a name that is never used twice. A commit synchronises the current files with the disk, which would be slow after
+each write. It then writes a manifest that lists these files and a note. The last two manifests are retained, with the
+files that they list. A process may therefore be killed at any point. If only some ranks have reached a commit, all
+ranks resume from the commit before it.
 """
 
 import re
@@ -30,11 +30,11 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Sums = dict[str, int]
 
 LARGE: Final = 1 << 20
-"""Bytes from which on an array's memory is used again; the C library caches smaller ones."""
+"""Minimum size [bytes] of arrays whose memory is reused; the C library caches smaller ones."""
 
 
 class Store(Protocol):
-    """Store of arrays of this rank by keys, such as "level-17": letters, digits and -."""
+    """Store of the arrays of this rank by keys, such as "level-17": letters, digits and -."""
 
     @property
     def bytes(self) -> int:
@@ -47,18 +47,18 @@ class Store(Protocol):
         ...
 
     def put(self, key: str, arrays: Arrays) -> None:
-        """Store arrays under a key, in place of older ones; they may change as soon as this returns."""
+        """Store arrays under a key and replace older ones; the caller may change them when this returns."""
         ...
 
     def get(self, key: str) -> Arrays:
-        """Return the arrays of a key, not to be changed; raise KeyError where there are none.
+        """Return the arrays of a key, which are read-only; raise KeyError if there are none.
 
-        It holds until the key is dropped or put again.
+        They are valid until the key is dropped or stored again.
         """
         ...
 
     def drop(self, key: str) -> None:
-        """Discard the arrays of a key; raise KeyError where there are none."""
+        """Discard the arrays of a key; raise KeyError if there are none."""
         ...
 
     def close(self) -> None:
@@ -67,39 +67,39 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """Store of copies in memory, which reuses memory.
+    """Store of copies in memory that reuses the memory of discarded arrays.
 
-    A system takes longer to give pages that are new than to fill them, and would have to for each stretch of levels.
-    Memory never exceeds the greatest number of stored bytes: where no free array fits, all free ones are released.
+    Allocating new pages takes longer than filling them, and each stretch of levels would need new pages. Memory never
+    exceeds the maximum number of stored bytes: if no free array fits, all free arrays are released.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, dict[str, npt.NDArray[Any]]] = {}
+        self._stored: dict[str, dict[str, npt.NDArray[Any]]] = {}
         self._free: list[npt.NDArray[Any]] = []
 
     @property
     def bytes(self) -> int:
         """Stored bytes."""
-        return sum(array.nbytes for arrays in self._kept.values() for array in arrays.values())
+        return sum(array.nbytes for arrays in self._stored.values() for array in arrays.values())
 
     @property
     def keys(self) -> list[str]:
         """The keys; see :class:`Store`."""
-        return list(self._kept)
+        return list(self._stored)
 
     def put(self, key: str, arrays: Arrays) -> None:
         """Store copies; see :class:`Store`."""
-        if key in self._kept:
+        if key in self._stored:
             self.drop(key)
-        self._kept[key] = {name: self._copy(array) for name, array in arrays.items()}
+        self._stored[key] = {name: self._copy(array) for name, array in arrays.items()}
 
     def get(self, key: str) -> Arrays:
         """Return the copies themselves; see :class:`Store`."""
-        return self._kept[key]
+        return self._stored[key]
 
     def drop(self, key: str) -> None:
         """Discard arrays; see :class:`Store`."""
-        self._free += [array for array in self._kept.pop(key).values() if array.nbytes >= LARGE]
+        self._free += [array for array in self._stored.pop(key).values() if array.nbytes >= LARGE]
 
     def _copy(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if array.nbytes < LARGE:
@@ -113,17 +113,17 @@ class MemoryStore:
 
     def close(self) -> None:
         """Discard all arrays."""
-        self._kept.clear()
+        self._stored.clear()
         self._free.clear()
 
 
 def aligned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array where kernels can read it: a copy, unless it lies so."""
+    """Return an array aligned for kernels: the array itself if it is aligned, otherwise a copy."""
     return array if address(array) % ALIGNMENT == 0 else aligned_copy(array)
 
 
 def size_of(arrays: Arrays) -> int:
-    """Return the bytes of arrays."""
+    """Return the size of arrays [bytes]."""
     return sum(array.nbytes for array in arrays.values())
 
 
@@ -135,26 +135,27 @@ def checksums(arrays: Arrays) -> Sums:
 
 
 def check(arrays: Arrays, sums: Sums, path: Path) -> None:
-    """Raise OutputError, which names the file, for arrays that differ from the stored ones."""
+    """Raise OutputError with the name of the file if checksums differ from the stored ones."""
     found = checksums(arrays)
     wrong = [name for name, value in sums.items() if found.get(name) != value]
     if wrong:
-        raise OutputError(f"{path} is damaged: {wrong[0]} is not what was written")
+        raise OutputError(f"{path} is damaged: the checksum of {wrong[0]} is wrong")
 
 
 _MANIFEST: Final = "manifest"
 _SUFFIX: Final = ".npz"
-_KEPT: Final = 2
+_MANIFESTS: Final = 2
 _OURS: Final = re.compile(r"[\w-]+\.\d+\.npz", re.ASCII)
 
 
 class FileStore:
-    """Store of files, one for each key, in a folder of this rank; see the head of this file.
+    """Store of files, one for each key, in a folder of this rank; see this module.
 
-    folder  of this rank alone; made where it is not there
-    resume  number of the commit to go on from, one of :func:`commits`; without it what an earlier store left is removed
-    note    what that commit said
-    Raises OutputError, which names the file, for one that is missing, damaged or cannot be written.
+    folder  folder of this rank alone; created if missing
+    resume  number of the commit to resume from, one of :func:`commits`; by default files of earlier stores are removed
+    note    metadata of that commit
+
+    Raises OutputError with the name of a file that is missing, damaged or cannot be written.
     """
 
     def __init__(self, folder: Path, resume: int | None = None) -> None:
@@ -167,7 +168,7 @@ class FileStore:
         with guarded(folder):
             folder.mkdir(parents=True, exist_ok=True)
         if resume is not None:
-            self._files, self._serial, self.note = _said(folder, resume)
+            self._files, self._serial, self.note = _manifest_contents(folder, resume)
             self._commit, names = resume, frozenset(self._files.values())
             self._named[resume] = names
             with reading(folder):
@@ -176,7 +177,7 @@ class FileStore:
 
     @property
     def bytes(self) -> int:
-        """The size of all files that are there, also of those that only a manifest still names."""
+        """Size of all files [bytes], including files that only a manifest still lists."""
         return sum(self._sizes.values())
 
     @property
@@ -196,7 +197,7 @@ class FileStore:
         old = self._files.pop(key, None)
         self._files[key], self._sizes[path.name] = path.name, path.stat().st_size
         if old is not None:
-            self._forget(old)
+            self._discard(old)
 
     def get(self, key: str) -> Arrays:
         """Read a file and compare its checksums; see :class:`Store`."""
@@ -204,11 +205,11 @@ class FileStore:
         return {name: aligned(array) for name, array in _loaded(path, key).items()}
 
     def drop(self, key: str) -> None:
-        """Remove a file, unless a manifest names it; see :class:`Store`."""
-        self._forget(self._files.pop(key))
+        """Remove a file, unless a manifest lists it; see :class:`Store`."""
+        self._discard(self._files.pop(key))
 
     def commit(self, note: Mapping[str, Any]) -> None:
-        """Write a manifest, then remove the one before the last and what it alone names."""
+        """Write a manifest, then remove the oldest one and the files that only it lists."""
         with guarded(self._folder):
             for name in self._unsynced.intersection(self._files.values()):
                 sync(self._folder / name)
@@ -218,28 +219,28 @@ class FileStore:
             save_arrays(part, {}, {"files": self._files, "serial": self._serial, "note": dict(note)})
         self._commit, self.note = number, note
         self._named[number] = frozenset(self._files.values())
-        for old in sorted(self._named)[:-_KEPT]:
+        for old in sorted(self._named)[:-_MANIFESTS]:
             _manifest(self._folder, old).unlink(missing_ok=True)
             for name in self._named.pop(old) - set(self._files.values()):
-                self._forget(name)
+                self._discard(name)
 
     def close(self, *, keep: bool = False) -> None:
-        """Remove the files, or only those that no manifest names; see :class:`Store`."""
+        """Remove all files, or with `keep` only the files that no manifest lists; see :class:`Store`."""
         self._files.clear()
         if not keep:
             self._named.clear()
         self._clear()
-        with suppress(OSError):  # it holds what was committed, or what is not of a store
+        with suppress(OSError):  # not empty: it holds committed files, or files of another program
             self._folder.rmdir()
 
-    def _forget(self, name: str) -> None:
+    def _discard(self, name: str) -> None:
         if not any(name in names for names in self._named.values()):
             with guarded(self._folder / name):
                 (self._folder / name).unlink(missing_ok=True)
             self._sizes.pop(name, None)
 
     def _clear(self) -> None:
-        """Remove what no manifest that counts names, manifests that do not count, and what was left half written."""
+        """Remove obsolete manifests, files that no valid manifest lists, and incomplete files."""
         names: Collection[str] = {_manifest(self._folder, number).name for number in self._named}.union(
             *self._named.values()
         )
@@ -252,15 +253,15 @@ class FileStore:
 
 
 def commits(folder: Path) -> list[int]:
-    """Return the numbers of the commits from which a folder's store can go on, rising; none where there is none."""
+    """Return the numbers of the commits from which the store of a folder can resume, in ascending order."""
     found = (path.name.split(".")[1] for path in folder.glob(f"{_MANIFEST}.*{_SUFFIX}"))
     return sorted(int(number) for number in found if number.isdecimal())
 
 
 def damage(folder: Path, number: int) -> str:
-    """Say which file of a commit is missing or damaged; nothing of one that is whole, all of whose files are read."""
+    """Return a message about a missing or damaged file of a commit, empty if there is none; all files are read."""
     try:
-        for key, name in _said(folder, number)[0].items():
+        for key, name in _manifest_contents(folder, number)[0].items():
             _loaded(folder / name, key)
     except OutputError as error:
         return str(error)
@@ -268,8 +269,8 @@ def damage(folder: Path, number: int) -> str:
 
 
 def note_of(folder: Path, number: int) -> Mapping[str, Any]:
-    """Return what a commit said; raises OutputError for one that is damaged."""
-    return _said(folder, number)[2]
+    """Return the note of a commit; raises OutputError if the manifest is damaged."""
+    return _manifest_contents(folder, number)[2]
 
 
 def rank_folder(folder: Path, rank: int) -> Path:
@@ -277,12 +278,12 @@ def rank_folder(folder: Path, rank: int) -> Path:
     return folder / f"rank-{rank:06d}"
 
 
-def _said(folder: Path, number: int) -> tuple[dict[str, str], int, Mapping[str, Any]]:
+def _manifest_contents(folder: Path, number: int) -> tuple[dict[str, str], int, Mapping[str, Any]]:
     """Return the files of a commit by their keys, its serial number, and its note."""
     manifest = _manifest(folder, number)
     with reading(manifest):
-        said = load_metadata(manifest)
-        return dict(said["files"]), int(said["serial"]), said["note"]
+        stored = load_metadata(manifest)
+        return dict(stored["files"]), int(stored["serial"]), stored["note"]
 
 
 def _loaded(path: Path, key: str) -> Arrays:
@@ -298,12 +299,12 @@ def _manifest(folder: Path, number: int) -> Path:
 
 Bytes = npt.NDArray[np.uint8]
 Members = dict[str, tuple[tuple[int, ...], np.dtype[Any], int]]
-"""Shape, type and place [bytes] of arrays by their names."""
+"""Shape, type and offset [bytes] of arrays by their names."""
 
 
 @dataclass(frozen=True)
 class _StoredArrays:
-    """Where arrays lie: their blocks, and what is in these."""
+    """Location of the arrays of a key: their blocks, and the layout of the arrays in them."""
 
     blocks: list[int]
     size: int
@@ -312,11 +313,11 @@ class _StoredArrays:
 
 
 class SharedStore:
-    """Keeps the arrays of a rank in its blocks of a file; what is dropped leaves its blocks to what comes."""
+    """Store of a rank in its blocks of a file that all ranks share; the blocks of discarded arrays are reused."""
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
-        self._kept: dict[str, _StoredArrays] = {}
+        self._stored: dict[str, _StoredArrays] = {}
         self._free: list[int] = []
         self._blocks = 0
         self._content = np.zeros(0, np.uint8)
@@ -324,12 +325,12 @@ class SharedStore:
     @property
     def bytes(self) -> int:
         """Stored bytes, in whole blocks."""
-        return sum(len(each.blocks) for each in self._kept.values()) * self._file.block
+        return sum(len(each.blocks) for each in self._stored.values()) * self._file.block
 
     @property
     def keys(self) -> list[str]:
         """The keys; see :class:`Store`."""
-        return list(self._kept)
+        return list(self._stored)
 
     def put(self, key: str, arrays: Arrays) -> None:
         """Write into free blocks; see :class:`Store`."""
@@ -340,7 +341,7 @@ class SharedStore:
             size += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
         if self._content.size < size:
             self._content = np.zeros(size, np.uint8)
-        content = self._content[:size]  # allocating it for each call would cost more than to fill it
+        content = self._content[:size]  # a new array for each call would cost more than filling it
         for name, view in _views(content, members).items():
             view[...] = arrays[name]
         kept = _StoredArrays(self._take(-(-size // self._file.block)), size, members, checksums(arrays))
@@ -349,13 +350,13 @@ class SharedStore:
         except BaseException:
             self._give(kept.blocks)
             raise
-        if key in self._kept:
+        if key in self._stored:
             self.drop(key)
-        self._kept[key] = kept
+        self._stored[key] = kept
 
     def get(self, key: str) -> Arrays:
         """Read and compare checksums; see :class:`Store`."""
-        kept = self._kept[key]
+        kept = self._stored[key]
         content = np.asarray(aligned_empty((kept.size,), np.uint8), np.uint8)
         self._file.read(kept.blocks, content)
         arrays = _views(content, kept.members)
@@ -363,16 +364,16 @@ class SharedStore:
         return arrays
 
     def drop(self, key: str) -> None:
-        """Let the blocks be used again; see :class:`Store`."""
-        self._give(self._kept.pop(key).blocks)
+        """Release the blocks for reuse; see :class:`Store`."""
+        self._give(self._stored.pop(key).blocks)
 
     def close(self) -> None:
         """Close and remove the file."""
-        self._kept.clear()
+        self._stored.clear()
         self._file.close()
 
     def _take(self, count: int) -> list[int]:
-        """Return the first free blocks, so that the file grows no more than it must."""
+        """Return the first free blocks, so that the file grows as little as possible."""
         taken = [heappop(self._free) for _ in range(min(count, len(self._free)))]
         more = count - len(taken)
         self._blocks += more
@@ -384,7 +385,7 @@ class SharedStore:
 
 
 def _views(content: Bytes, members: Members) -> dict[str, npt.NDArray[Any]]:
-    """The arrays that lie in bytes."""
+    """Return views of the arrays in a block of bytes."""
     found = {}
     for name, (shape, dtype, at) in members.items():
         size = prod(shape) * dtype.itemsize
@@ -393,26 +394,26 @@ def _views(content: Bytes, members: Members) -> dict[str, npt.NDArray[Any]]:
 
 
 class GroupStore:
-    """Keeps arrays in Zarr groups, compressed without loss.
+    """Store of arrays in Zarr groups with lossless compression.
 
-    folder  of this rank alone; made where it is not there, in one that is
+    folder  folder of this rank alone; created if missing, in an existing folder
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._serial = folder, 0
-        self._kept: dict[str, tuple[Path, Sums, int]] = {}
+        self._stored: dict[str, tuple[Path, Sums, int]] = {}
         with guarded(folder):
             folder.mkdir(exist_ok=True)
 
     @property
     def bytes(self) -> int:
         """Size of all files [bytes]."""
-        return sum(size for _, _, size in self._kept.values())
+        return sum(size for _, _, size in self._stored.values())
 
     @property
     def keys(self) -> list[str]:
         """The keys; see :class:`Store`."""
-        return list(self._kept)
+        return list(self._stored)
 
     def put(self, key: str, arrays: Arrays) -> None:
         """Write a group; see :class:`Store`."""
@@ -423,25 +424,25 @@ class GroupStore:
         except BaseException:
             remove_group(path)
             raise
-        if key in self._kept:
+        if key in self._stored:
             self.drop(key)
         size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
-        self._kept[key] = path, checksums(arrays), size
+        self._stored[key] = path, checksums(arrays), size
 
     def get(self, key: str) -> Arrays:
         """Read a group and compare checksums; see :class:`Store`."""
-        path, sums, _ = self._kept[key]
+        path, sums, _ = self._stored[key]
         if not path.exists():
-            raise OutputError(f"there is no {path}")
+            raise OutputError(f"{path} is missing")
         arrays = {name: aligned(array) for name, array in load_group(path).items()}
         check(arrays, sums, path)
         return arrays
 
     def drop(self, key: str) -> None:
         """Remove a group; see :class:`Store`."""
-        remove_group(self._kept.pop(key)[0])
+        remove_group(self._stored.pop(key)[0])
 
     def close(self) -> None:
         """Remove all groups, and the folder."""
-        self._kept.clear()
+        self._stored.clear()
         remove_group(self._folder)

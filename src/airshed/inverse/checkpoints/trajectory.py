@@ -1,7 +1,7 @@
 """The forward run with its checkpoints: the executor of a checkpoint plan, and its stores by the settings of a case.
 
-A restart is all that the model saves. A level is the mixing ratios and the air. Records of steps stay in memory:
-the steps of an hour share the fields of their forcing. Snapshots become arrays, which any store accepts.
+A restart is the saved state of the model. A level is the mixing ratios and the air. Records of steps remain in memory:
+the steps of an hour share the fields of their forcing. Snapshots are converted to arrays, which any store accepts.
 """
 
 import json
@@ -60,25 +60,25 @@ _STATE: Final = "tiled.state."
 _RESTART: Final = "restart-"
 _LEVEL: Final = "level-"
 _SINGLE: Final = "-single"
-"""Mark of an array that was double."""
+"""Suffix of the names of arrays that were rounded from double precision."""
 
 
 class Trajectory:
-    """Executes the actions of a plan with a model, and stores checkpoints as its case says.
+    """Executor of a checkpoint plan for a model, with the stores of its case.
 
-    folder     in which a temporary folder for checkpoints is made; by default that of the system
-    ends       [s] of the steps of the first run
-    begin      [s] of the first
+    folder     parent of the temporary folder for checkpoints; by default that of the system
+    ends       ends of the steps of the forward run [s]
+    begin      begin of the first step [s]
     recomputed number of steps recomputed so far
     left       number of steps still to be reversed; None in the forward run
-    planned    [s] the ends of steps that are planned in the forward run
+    planned    ends of the planned steps of the forward run [s]
     """
 
     def __init__(self, model: AirModel, folder: Path | None = None) -> None:
         section = model.case.adjoint
         self._model, self._single = model, section.rounding == "single"
         self.derivatives = derivatives_of(model, share=True)
-        with ExitStack() as stack:  # another rank may still remove its own part of the folder
+        with ExitStack() as stack:  # on exit another rank may still be removing its files
             own = stack.enter_context(TemporaryDirectory(prefix="airshed-", dir=folder, ignore_cleanup_errors=True))
             self._stores = make_stores(section, Path(own), model.subdomain.ranks)
             for store in self._stores.values():
@@ -90,23 +90,23 @@ class Trajectory:
         self.left: int | None = None
         self.planned: list[float] = []
         self._records: dict[int, StepRecord] = {}
-        self._at_hand: dict[int, TimeLevel] = {}  # levels that the next reversed step reads, too
-        self._done = 0  # actions of the forward run or the backward pass
+        self._at_hand: dict[int, TimeLevel] = {}  # levels that the next reversed step reads as well
+        self._done = 0  # number of completed actions of the forward run or the backward pass
 
     @property
     def sizes(self) -> Sizes:
-        """The size of a restart and of a level on the rank that has the greatest, so that all ranks plan alike."""
+        """Maximum sizes of a restart and of a level over all ranks, so that all ranks have the same plan."""
         model, state = self._model, self._model.stepper.state
         own = size_of(as_arrays(model.save())), state.q.nbytes + state.air.nbytes + self.derivatives.record_bytes
         return Sizes(*(int(model.subdomain.greatest(float(each))) for each in own))
 
     def run(self, actions: Iterator[Action], clocks: Iterable[tuple[Clock, float]], seen: Callable[[], None]) -> None:
-        """Make the first run by the actions of a plan, cut short where the run ends.
+        """Run forward by the actions of a plan, shortened at the end of the run.
 
-        clocks  one after the other, with the time [s] to which each leads; `seen` is called there and after each batch
+        clocks  clocks in order, each with the time [s] at which it ends; `seen` is called there and after each batch
         """
-        wanted = islice(actions, self._done, None)
-        action = next(wanted)
+        remaining = islice(actions, self._done, None)
+        action = next(remaining)
         for clock, until in clocks:
             while self._model.seconds < until:
                 number = len(self.ends)
@@ -115,7 +115,7 @@ class Trajectory:
                         self._store_restarts(action, number)
                     else:
                         self.do(action)
-                    action, self._done = next(wanted), self._done + 1
+                    action, self._done = next(remaining), self._done + 1
                 self._store_restarts(action, number)
                 most = 1 if action.save_levels else min(self._model.batch_limits.batch, action.last - number)
                 ends = clock.next_steps(until, most)
@@ -125,7 +125,7 @@ class Trajectory:
                 seen()
 
     def reverse(self, actions: Iterable[Action]) -> Iterator[ReverseStep]:
-        """Execute the backward actions; yield the steps to reverse, the last one first."""
+        """Execute the actions of the backward pass; yield the steps to reverse, the last one first."""
         if self.left is None:
             self.left, self._done = len(self.ends), 0
         for action in islice(actions, self._done, None):
@@ -140,7 +140,7 @@ class Trajectory:
             self._done += 1
 
     def do(self, action: Action) -> None:
-        """Execute an action that reverses nothing."""
+        """Execute an action other than :class:`Reverse`."""
         match action:
             case Advance():
                 for step in range(action.first, action.last):
@@ -166,7 +166,7 @@ class Trajectory:
         return self._records[step]
 
     def parts(self) -> Mapping[str, Part]:
-        """Return the restarts, and in the forward pass the model; see ``commits.Committed``."""
+        """Return the restarts, and in the forward run the state of the model; see ``commits.CommitSource``."""
         found = {key: Part(0, partial(self._stores[place].get, key)) for place, key in self._stored(_RESTART)}
         found["ends"] = Part(len(self.ends), lambda: {"ends": np.array(self.ends)})
         if self.left is None:
@@ -174,7 +174,7 @@ class Trajectory:
         return found
 
     def facts(self) -> Mapping[str, Any]:
-        """See :class:`airshed.inverse.checkpoints.commits.Committed`."""
+        """Return the progress of the run and the keys of its checkpoints."""
         levels = [(place, _number(key)) for place, key in self._stored(_LEVEL)]
         return {
             "left": self.left, "done": self._done, "recomputed": self.recomputed, "planned": self.planned,
@@ -182,16 +182,15 @@ class Trajectory:
         }  # fmt: skip
 
     def resume(self, commits: Commits) -> None:
-        """Restore what was committed; levels are recomputed from the restarts."""
+        """Restore the committed state; levels are recomputed from the restarts."""
         assert commits.note is not None
-        said = commits.note
+        note = commits.note
         self.ends = [float(end) for end in commits.get("ends")["ends"]]
-        for place, key in said["restarts"]:
+        for place, key in note["restarts"]:
             self._stores[place].put(key, commits.get(key))
-
-        # The steps whose levels were stored, each stretch from the last restart before it.
-        levels: dict[int, Place] = {number: place for place, number in said["levels"]}
-        stores: dict[int, Place] = {_number(key): place for place, key in said["restarts"]}
+        # Repeat the steps whose levels were stored, each stretch from the last restart before it.
+        levels: dict[int, Place] = {number: place for place, number in note["levels"]}
+        stores: dict[int, Place] = {_number(key): place for place, key in note["restarts"]}
         at = -1
         for level in sorted(levels):
             if at != level - 1:
@@ -202,13 +201,13 @@ class Trajectory:
                 self._advance(action, step, self.ends[step : step + 1])
             at = level
 
-        self.left, self._done, self.recomputed = said["left"], said["done"], said["recomputed"]
-        self.planned = list(said["planned"])
+        self.left, self._done, self.recomputed = note["left"], note["done"], note["recomputed"]
+        self.planned = list(note["planned"])
         if self.left is None:
             self._model.restore(as_snapshot(commits.get("model")))
 
     def _stored(self, kind: str) -> list[tuple[Place, str]]:
-        """Return the places and keys of all restarts, or levels."""
+        """Return the stores and keys of all restarts or levels."""
         return [(place, key) for place, store in self._stores.items() for key in store.keys if key.startswith(kind)]
 
     def _advance(self, action: Advance, number: int, ends: list[float]) -> None:
@@ -238,7 +237,7 @@ class Trajectory:
         return ReverseStep(self._records[step], (before, now, newest), self._records[step - 1])
 
     def _stored_level(self, number: int) -> TimeLevel | None:
-        """Return a level, which is read from its store once for the three steps that need it."""
+        """Return a level; it is read from its store once for the three steps that use it."""
         arrays = None if number in self._at_hand else self._get(_level(number))
         if arrays is not None:
             arrays = restored(arrays) if self._single else arrays
@@ -256,11 +255,11 @@ class Trajectory:
 
 
 def budget_of(section: AdjointSection, sizes: Sizes) -> Budget:
-    """Return the budget for checkpoints by the settings of a case.
+    """Return the budget for checkpoints from the settings of a case.
 
-    A store of files holds all checkpoints on disk; otherwise restarts go to disk as far as it has budget.
+    A store of files holds all checkpoints on disk. Otherwise restarts are on disk until its budget is used up.
 
-    sizes  of what is not rounded
+    sizes  sizes of checkpoints before rounding
     """
     if section.rounding == "single":
         sizes = replace(sizes, level=(sizes.level + 1) // 2)
@@ -271,18 +270,19 @@ def budget_of(section: AdjointSection, sizes: Sizes) -> Budget:
 
 
 def make_stores(section: AdjointSection, folder: Path, ranks: Communicator) -> dict[Place, Store]:
-    """Return the stores of a case by the places of a plan; files where the case keeps all in memory.
+    """Return the stores of a case by their names in a plan; the disk store is files if the case uses memory.
 
-    folder  of this rank alone for files; what ranks share lies in that of the first rank, which is there
-    ranks   that call this together
-    Raises OutputError, which names the folder, where this rank does not see that of the first one.
+    folder  folder of this rank alone for files; shared files are in the folder of the first rank, which exists
+    ranks   ranks that call this together
+
+    Raises OutputError if this rank cannot access the folder of the first rank.
     """
     disk: Store
     if section.store in ("mpiio", "zarr"):
         shared: Path = ranks.broadcast(folder)
-        if not shared.is_dir():  # another machine would make a private one
+        if not shared.is_dir():  # a rank on another machine would create a private folder
             raise OutputError(
-                f"rank {ranks.rank} cannot see {shared}, where the first rank stores checkpoints; set TMPDIR to a "
+                f"rank {ranks.rank} cannot access {shared}, where the first rank stores checkpoints; set TMPDIR to a "
                 "folder that all machines share, or adjoint.store to files or memory"
             )
         if section.store == "mpiio":
@@ -295,10 +295,10 @@ def make_stores(section: AdjointSection, folder: Path, ranks: Communicator) -> d
 
 
 def rounded(arrays: Arrays) -> Arrays:
-    """Return arrays with doubles rounded to single precision, under marked names.
+    """Return arrays with doubles rounded to single precision, under names with a suffix.
 
-    |rounded - given| <= 2^-24 |given|, and 2^-150 where that is less, of numbers below 3.4e38 in size. Raises
-    NumericalError for larger ones.
+    |rounded - value| <= max(2^-24 |value|, 2^-150) for absolute values below 3.4e38. Raises NumericalError for larger
+    ones.
     """
     found = {}
     for name, array in arrays.items():
@@ -309,7 +309,7 @@ def rounded(arrays: Arrays) -> Arrays:
             with np.errstate(over="raise", under="ignore"):
                 found[name + _SINGLE] = array.astype(np.float32)
         except FloatingPointError as error:
-            advice = 'take adjoint.rounding = "none"'
+            advice = 'set adjoint.rounding = "none"'
             raise NumericalError(f"{name} exceeds the range of single precision; {advice}") from error
     return found
 
@@ -335,13 +335,13 @@ def _number(key: str) -> int:
 
 
 def steps_expected(model: AirModel, until: float) -> int:
-    """Return about how many steps a run will have, by the longest step of now."""
+    """Return an estimate of the number of steps of a run, from the longest step at its beginning."""
     step = model.longest_step(min(until, model.next_change()))
     return max(1, int((until - model.seconds) / step)) if step < inf else 1
 
 
 def as_arrays(snapshot: Snapshot) -> Arrays:
-    """Return a snapshot as arrays; its plain values as the bytes of their JSON."""
+    """Return a snapshot as arrays; its plain values are encoded as JSON."""
     metadata = np.frombuffer(json.dumps(dict(snapshot.metadata)).encode(), np.uint8)
     tiled = {_TILED + name: array for name, array in snapshot.tiled.items()}
     return tiled | {_WHOLE + name: array for name, array in snapshot.whole.items()} | {_METADATA: metadata}

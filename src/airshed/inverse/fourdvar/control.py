@@ -22,24 +22,24 @@ SHAPES: Final[Mapping[Shape, Callable[[Array], Array]]] = {
     "gaussian": lambda r: np.exp(-0.5 * r**2),
     "balgovind": lambda r: (1.0 + r) * np.exp(-r),
 }
-"""Correlation as a function of distance / length; each is positive definite in up to three dimensions."""
+"""Correlation as a function of distance / length; all are positive definite in up to three dimensions."""
 
 _MOST_PLACES: Final = 4096
-"""Places along an axis: the root of their matrix is dense."""
+"""Maximum number of points along an axis: the root of the correlation matrix is dense."""
 
 
 def correlation(places: Array, length: float, shape: Shape = "exponential", *, period: float = np.inf) -> Array:
-    """Return the correlation matrix C = shape(distance / length) of places along an axis, (n, n).
+    """Return the correlation matrix C = shape(distance / length) of points along an axis, (n, n).
 
-    places  (n,) in the unit of ``length``; a length of 0 means that nothing is correlated
-    period  after which the axis comes back to its beginning, such as 24 h; distances are then the chords of a circle,
-            which keep C positive definite
-    raises  CaseError for a length below 0, or more places than a dense matrix should have
+    places  coordinates (n,) in the unit of ``length``; a length of 0 means no correlation
+    period  period of a cyclic axis, such as 24 h; distances are then chords of a circle, so that C is positive
+            definite
+    raises  CaseError for a negative length, or too many points for a dense matrix
     """
     if not 0.0 <= length < np.inf:
         raise CaseError(f"a correlation length is {length:g}; give 0 or more")
     if places.size > _MOST_PLACES:
-        raise CaseError(f"{places.size} places are correlated along one axis; {_MOST_PLACES} is the most")
+        raise CaseError(f"{places.size} points are correlated along one axis; the maximum is {_MOST_PLACES}")
     if length == 0.0:
         return np.eye(places.size)
     along = np.abs(places[:, None] - places[None, :])
@@ -48,25 +48,25 @@ def correlation(places: Array, length: float, shape: Shape = "exponential", *, p
 
 
 def symmetric_root(matrix: Array) -> Array:
-    """Return the symmetric S with S S = C; eigenvalues below 0, which round-off makes, count as 0."""
+    """Return the symmetric S with S S = C; negative eigenvalues from round-off are set to 0."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 def axis_root(places: Array, length: float, shape: Shape = "exponential", *, period: float = np.inf) -> Array:
-    """Return the root of correlations along heights, rows or columns [m], or times [s]; see :func:`correlation`."""
+    """Return the root of the correlations along heights, rows or columns [m], or times [s]; see :func:`correlation`."""
     return symmetric_root(correlation(places, length, shape, period=period))
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Standard deviations times separable correlations.
+    """Background error covariance: standard deviations and separable correlations.
 
         B = D (C_1 x C_2 x ... ) D = S S^T,    S = D (C_1^(1/2) x C_2^(1/2) x ...)
 
     sigma   (n1, n2, ...)  standard deviations, the diagonal of D, above 0
-    roots   for each axis the symmetric root of its correlation matrix, or None where nothing is correlated along it
-    raises  CaseError for deviations that are not above 0, or roots that do not fit
+    roots   symmetric root of the correlation matrix of each axis, None for an axis without correlation
+    raises  CaseError for deviations that are not above 0, or roots of the wrong shape
     """
 
     sigma: Array
@@ -74,15 +74,17 @@ class Covariance:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.sigma).all() and (self.sigma > 0.0).all()):
-            raise CaseError("a background standard deviation is not finite or not above 0; take the control out")
+            raise CaseError("a background standard deviation is not finite or not above 0; remove the control")
         if len(self.roots) != self.sigma.ndim:
             raise CaseError(f"{len(self.roots)} correlations for a control with {self.sigma.ndim} axes")
         for axis, (root, size) in enumerate(zip(self.roots, self.sigma.shape, strict=True)):
             if root is not None and root.shape != (size, size):
-                raise CaseError(f"the correlation of axis {axis} has shape {root.shape}, but {size} places")
+                raise CaseError(
+                    f"the correlation of axis {axis} has shape {root.shape}, but the axis has {size} points"
+                )
 
     def root(self, v: Array) -> Array:
-        """Return S v, of the shape of sigma."""
+        """Return S v, with the shape of sigma."""
         return self.sigma * self._correlated(v)
 
     def root_transposed(self, x: Array) -> Array:
@@ -105,13 +107,12 @@ _LARGEST_LOGARITHM = 300.0
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One array of controls with its background and covariance.
+    """Block of the control vector, with its background and covariance.
 
-    log-normal  the model gets the factor f = exp(x), on an emission or on the initial state: above 0 for any x
-    gaussian    the model gets x itself, an increment of the initial state in its unit
-
+    log-normal  the control is the factor f = exp(x) on an emission or on the initial state, positive for any x
+    gaussian    the control is x itself, an increment of the initial state in its unit
     dims        names of the axes, such as ("part_of_day", "lat", "lon")
-    background  x_b, of the shape of the covariance; without it 0: the median of f is 1, its mean exp(sigma^2 / 2)
+    background  x_b, with the shape of the covariance; by default 0: the median of f is 1, its mean exp(sigma^2 / 2)
     """
 
     name: str
@@ -136,7 +137,7 @@ class Block:
         return self.background + self.covariance.root(v)
 
     def control(self, v: Array) -> Array:
-        """Return what the model gets; raises CaseError for a factor that no number holds."""
+        """Return the factors or increments for the model; raises CaseError for a factor that overflows."""
         x = self.state(v)
         if self.kind == "log-normal" and np.abs(x).max(initial=0.0) > _LARGEST_LOGARITHM:
             raise CaseError(
@@ -145,15 +146,15 @@ class Block:
         return np.exp(x) if self.kind == "log-normal" else x
 
     def slope(self, v: Array) -> Array | float:
-        """Return d control / dx: f where it is log-normal, 1 where it is not."""
+        """Return d control / dx: f for a log-normal control, 1 for a gaussian one."""
         return self.control(v) if self.kind == "log-normal" else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class ControlVector:
-    """All blocks as one vector v (n,), in which the background is 0 and its covariance the identity.
+    """Control vector v (n,) of all blocks; its background is 0 and its background covariance is the identity.
 
-    raises  CaseError for blocks of one name, or none
+    raises  CaseError for no block, or for two blocks with the same name
     """
 
     blocks: Sequence[Block]
@@ -161,7 +162,7 @@ class ControlVector:
     def __post_init__(self) -> None:
         names = [block.name for block in self.blocks]
         if not names or len(set(names)) < len(names):
-            raise CaseError(f"a control vector needs blocks with names of their own, not {names}")
+            raise CaseError(f"a control vector needs blocks with different names; they are {names}")
 
     @cached_property
     def size(self) -> int:
@@ -169,23 +170,23 @@ class ControlVector:
         return sum(block.covariance.sigma.size for block in self.blocks)
 
     def split(self, v: Array) -> dict[str, Array]:
-        """Return a flat vector as blocks by name; raises CaseError for one of another length."""
+        """Return a flat vector as blocks by name; raises CaseError for a wrong length."""
         if v.shape != (self.size,):
-            raise CaseError(f"a control vector of shape {v.shape} was given; this one has {self.size} controls")
+            raise CaseError(f"the control vector has shape {v.shape}; it must have {self.size} controls")
         ends = np.cumsum([block.covariance.sigma.size for block in self.blocks])[:-1]
         parts = zip(self.blocks, np.split(v, ends), strict=True)
         return {block.name: part.reshape(block.shape) for block, part in parts}
 
     def join(self, blocks: Mapping[str, Array]) -> Array:
-        """Return blocks as a flat vector: the transpose of :meth:`split`; raises CaseError for other blocks."""
+        """Return blocks as a flat vector, the transpose of :meth:`split`; raises CaseError for other blocks."""
         shapes = {block.name: block.shape for block in self.blocks}
         given = {name: np.shape(values) for name, values in blocks.items()}
         if given != shapes:
-            raise CaseError(f"blocks {given} were given for a control vector of {shapes}")
+            raise CaseError(f"the blocks are {given}; the control vector has {shapes}")
         return np.concatenate([np.ravel(blocks[name]) for name in shapes])
 
     def controls(self, v: Array) -> dict[str, Array]:
-        """Return what the model gets: factors or increments, by name."""
+        """Return the factors or increments for the model, by name."""
         return self._each(v, lambda block, part: block.control(part))
 
     def push(self, v: Array, dv: Array) -> dict[str, Array]:
@@ -194,8 +195,8 @@ class ControlVector:
         return self._each(v, lambda block, part: block.slope(part) * block.covariance.root(given[block.name]))
 
     def pull(self, v: Array, gradient: Controls) -> Array:
-        """Return B^(T/2) diag(slope) g, the gradient by v of a function whose gradient by the controls is g."""
-        self.join(gradient)  # a block that is missing or of another shape is an error here
+        """Return B^(T/2) diag(slope) g, the gradient with respect to v from the gradient g by the controls."""
+        self.join(gradient)  # raises an error for a missing block or a wrong shape
         return self.join(
             self._each(
                 v, lambda block, part: block.covariance.root_transposed(block.slope(part) * gradient[block.name])

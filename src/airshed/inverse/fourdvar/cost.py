@@ -1,8 +1,8 @@
 """The protocol between 4D-Var and a model, and the preconditioned cost function with its gradient.
 
-4D-Var uses a model as :class:`Observed` alone. A model whose fields are sampled while it runs is a :class:`FieldModel`.
-:class:`Sampled` makes an Observed of it and of an observation operator, so that a model is independent of observations,
-and the fields of a window are not stored.
+4D-Var requires an :class:`ObservationModel`. A :class:`FieldModel` outputs its fields while it runs.
+:class:`SampledFieldModel` combines it with an observation operator. A field model is therefore independent of
+observations, and the fields of a window are not stored.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,46 +14,46 @@ import numpy.typing as npt
 
 from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
-from airshed.inverse.cost import Force, See
+from airshed.inverse.cost import AdjointForcing, OnFields
 from airshed.inverse.fourdvar.control import Controls, ControlVector
-from airshed.inverse.fourdvar.operator import Operator
+from airshed.inverse.fourdvar.operator import ObservationOperator
 from airshed.observations.observation import Observations
 
 Pullback = Callable[[Array], Controls]
-"""Weights on simulated observations (p,) -> their gradient, an array of the shape of each block."""
+"""Adjoint of a run: weights on simulated observations (p,) -> gradient with respect to each block of controls."""
 
 
-class Observed(Protocol):
-    """Model of 4D-Var: simulated observations, and the adjoint of the run that simulated them."""
+class ObservationModel(Protocol):
+    """Model of 4D-Var: simulated observations, and the adjoint of the run."""
 
     def value_and_gradient(self, controls: Controls) -> tuple[Array, Pullback]:
         """Return y = H(M(controls)), (p,), in the units of the observations, and w -> (dy/dcontrols)^T w.
 
-        The pullback belongs to this run: it is called once or more before the next one begins, or never.
+        The pullback is valid until the next run begins. It may be called any number of times.
         """
         ...
 
 
 class FieldModel(Protocol):
-    """A model that shows its fields at chosen instants, and takes gradients by them back to its controls."""
+    """Model that outputs its fields at chosen instants, with its adjoint from these fields to its controls."""
 
-    def run(self, controls: Controls, see: See) -> Callable[[Force], Controls]:
-        """Run through the window, call ``see`` at each instant in turn, and return the reverse run.
+    def run(self, controls: Controls, on_fields: OnFields) -> Callable[[AdjointForcing], Controls]:
+        """Run through the window, call ``on_fields`` at each instant in order, and return the backward pass.
 
-        The reverse run requests from ``force`` the gradient by the fields of each instant, the last one first.
+        The backward pass calls ``force`` for the gradient with respect to the fields of each instant, the last first.
         """
         ...
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """The observations of a model's fields, as :class:`Observed`."""
+class SampledFieldModel:
+    """Field model with an observation operator, as an :class:`ObservationModel`."""
 
     model: FieldModel
-    operator: Operator
+    operator: ObservationOperator
 
     def value_and_gradient(self, controls: Controls) -> tuple[Array, Pullback]:
-        """Run the model and sample its fields on the way."""
+        """Run the model and sample its fields at each instant."""
         simulated = self.operator.start()
         reverse = self.model.run(controls, lambda k, fields: self.operator.add(k, fields, simulated))
         return simulated, lambda weights: reverse(lambda k: self.operator.transposed(k, weights))
@@ -61,11 +61,11 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The cost at one v, with all that belongs to it.
+    """Cost and gradient at one control vector v.
 
-    parts      J of the background and of each species and kind of observations
-    simulated  (p,) H(x), in the units of the observations
-    gradient   (n,) of J by v
+    parts      parts of J: background, and each species and kind of observations
+    simulated  H(x) (p,), in the units of the observations
+    gradient   gradient of J with respect to v (n,)
     """
 
     cost: float
@@ -77,13 +77,13 @@ class Evaluation:
 class Cost:
     """J(v) = v.v / 2 + sum over accepted observations of ((y - H(x)) / sigma_o)^2 / 2,    x = x_b + B^(1/2) v.
 
-        grad J = v - B^(T/2) (dc/dx)^T (dH/dc)^T R^-1 (y - H(x)),    c: what the model gets
+        grad J = v - B^(T/2) (dc/dx)^T (dH/dc)^T R^-1 (y - H(x)),    c: factors and increments
 
     source  Courtier, Thepaut & Hollingsworth 1994, Q. J. R. Meteorol. Soc. 120, 1367-1387; notation of Ide et al. 1997
     """
 
     def __init__(
-        self, model: Observed, control: ControlVector, observations: Observations,
+        self, model: ObservationModel, control: ControlVector, observations: Observations,
         accepted: npt.NDArray[np.bool_] | None = None,
     ) -> None:  # fmt: skip
         self.model, self.control, self.observations = model, control, observations
@@ -93,22 +93,22 @@ class Cost:
 
     @property
     def count(self) -> int:
-        """The number of observations that are assimilated."""
+        """Number of assimilated observations."""
         return int(self.accepted.sum())
 
     def normalised(self, simulated: Array) -> Array:
-        """Return R^(-1/2) (H(x) - y) of accepted observations, 0 for others."""
+        """Return R^(-1/2) (H(x) - y) of accepted observations, 0 for rejected ones."""
         return np.where(self.accepted, (simulated - self.observations.value) / self.observations.sigma, 0.0)
 
     def __call__(self, v: Array) -> Evaluation:
-        """Run the model and its adjoint; where the model leaves the finite numbers the cost is infinite."""
+        """Run the model and its adjoint; the cost is infinite if the model returns values that are not finite."""
         simulated, pullback = self.model.value_and_gradient(self.control.controls(v))
         return self.of_run(v, simulated, pullback)
 
     def of_run(self, v: Array, simulated: Array, pullback: Pullback) -> Evaluation:
-        """Return the cost of a run of the model that was made; its adjoint runs here.
+        """Return the cost of a completed run of the model, and run its adjoint.
 
-        raises  NumericalError for a gradient that is not finite though the simulation is
+        raises  NumericalError for a gradient that is not finite although the simulation is
         """
         self.evaluations += 1
         if not np.isfinite(simulated).all():
@@ -118,5 +118,5 @@ class Cost:
         parts |= {name: 0.5 * float(residual[rows] @ residual[rows]) for name, rows in self._groups.items()}
         gradient = v + self.control.pull(v, pullback(residual / self.observations.sigma))
         if not np.isfinite(gradient).all():
-            raise NumericalError("the adjoint returns a gradient that is not finite; 4D-Var cannot go on from here")
+            raise NumericalError("the adjoint returned a gradient that is not finite; 4D-Var cannot continue")
         return Evaluation(sum(parts.values()), parts, simulated, gradient)

@@ -1,8 +1,8 @@
-"""L-BFGS with a line search for the strong Wolfe conditions; its whole memory is a value.
+"""L-BFGS with a line search for the strong Wolfe conditions, as a function of an explicit state.
 
-So a run that was killed resumes with the same iterates. SciPy's L-BFGS-B keeps its memory inside: a restart of it
-begins as steepest descent, and each of its evaluations is a run of the model and its adjoint. Controls are unbounded
-here, factors being exponentials, so that bounds are not needed.
+A killed run therefore resumes with the same iterates. SciPy's L-BFGS-B has internal memory: after a restart it begins
+with steepest descent, and each evaluation is a run of the model and its adjoint. Controls are unbounded, because
+factors are exponentials.
 
 source  Nocedal 1980, Math. Comput. 35, 773-782; Liu & Nocedal 1989, Math. Program. 45, 503-528;
         Nocedal & Wright 2006, Numerical Optimization, algorithms 3.5 and 3.6
@@ -26,24 +26,24 @@ Payload = TypeVar("Payload")
 
 @dataclass(frozen=True)
 class Trial(Generic[Payload]):
-    """A point along the line: how far it lies, the cost and its slope there, and what the caller keeps of it."""
+    """Point of a line search: step length, cost, slope along the line, and data of the caller."""
 
     step: float
     cost: float
     slope: float
-    kept: Payload
+    payload: Payload
 
 
 def line_search(at: Callable[[float], Trial[Payload]], start: Trial[Payload], first: float) -> Trial[Payload] | None:
-    """Return a point with  J(t) <= J(0) + 1e-4 t J'(0)  and  |J'(t)| <= 0.9 |J'(0)|,  or None where none is found.
+    """Return a point with  J(t) <= J(0) + 1e-4 t J'(0)  and  |J'(t)| <= 0.9 |J'(0)|,  or None if none is found.
 
-    at     evaluates a step length; an infinite cost means that it was too long
-    first  length to try first; it is taken where it does, which for L-BFGS it nearly always does
+    at     function that evaluates a step length; an infinite cost means that it was too long
+    first  first step length; with L-BFGS it nearly always satisfies both conditions
 
     After 20 trials the best point that satisfies the first condition is returned.
     """
     low, high, best, step = start, None, None, first
-    noise = 4.0 * np.finfo(float).eps * abs(start.cost)  # differences below the round-off of the cost count as none
+    noise = 4.0 * np.finfo(float).eps * abs(start.cost)  # tolerance for the round-off of the cost
     for _ in range(_MOST_TRIALS):
         trial = at(step)
         decreases = trial.cost <= start.cost + DECREASE * step * start.slope + noise
@@ -64,7 +64,7 @@ def line_search(at: Callable[[float], Trial[Payload]], start: Trial[Payload], fi
 
 
 def _between(low: Trial[Payload], high: Trial[Payload]) -> float:
-    """Return the minimum of the parabola through both costs and the slope at ``low``, away from both ends."""
+    """Return the minimum of the parabola through both costs and the slope at ``low``, limited to the interior."""
     width = high.step - low.step
     rise = high.cost - low.cost - low.slope * width
     share = 0.5 if not np.isfinite(rise) or rise <= 0.0 else -0.5 * low.slope * width / rise
@@ -72,24 +72,24 @@ def _between(low: Trial[Payload], high: Trial[Payload]) -> float:
 
 
 MEMORY: Final = 20
-"""Pairs that are kept: of a vector of 1e6 controls they are 320 MB."""
+"""Number of stored pairs; 320 MB for 1e6 controls."""
 
 
-class Evaluated(Protocol):
-    """A cost and its gradient."""
+class CostAndGradient(Protocol):
+    """Cost and its gradient."""
 
     @property
     def cost(self) -> float:
-        """J."""
+        """Cost J."""
         ...
 
     @property
     def gradient(self) -> Array:
-        """The gradient of J, (n,)."""
+        """Gradient of J, (n,)."""
         ...
 
 
-Found = TypeVar("Found", bound=Evaluated)
+Found = TypeVar("Found", bound=CostAndGradient)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Memory:
 
     v, cost, gradient  (n,), J(v), (n,)
     steps, changes     (m, n)  v_(k+1) - v_k and g_(k+1) - g_k of the last iterations, the oldest first
-    iteration          how many there were
+    iteration          number of completed iterations
     """
 
     v: Array
@@ -109,14 +109,14 @@ class Memory:
     iteration: int = 0
 
 
-def begin(v: Array, evaluated: Evaluated) -> Memory:
+def begin(v: Array, evaluated: CostAndGradient) -> Memory:
     """Return the state before the first iteration."""
     empty = np.empty((0, v.size))
     return Memory(v, evaluated.cost, evaluated.gradient, empty, empty)
 
 
 def direction(memory: Memory) -> Array:
-    """Return -H g by the two-loop recursion, H_0 = (s.y / y.y) I; without pairs H_0 = I, as the background has it."""
+    """Return -H g by the two-loop recursion with H_0 = (s.y / y.y) I; without pairs H_0 = I as for the background."""
     q = memory.gradient.copy()
     shares = []
     for s, y in zip(memory.steps[::-1], memory.changes[::-1], strict=True):
@@ -131,10 +131,10 @@ def direction(memory: Memory) -> Array:
 
 
 def iterate(memory: Memory, evaluate: Callable[[Array], Found]) -> tuple[Memory, Found] | None:
-    """Return the state after one more iteration and what was evaluated there; None where no step lowers the cost.
+    """Return the state after one more iteration and its evaluation; None if no step reduces the cost.
 
-    It is a function of the state alone: the same state gives the same bits. Where the pairs give no step that lowers
-    the cost, they are forgotten and steepest descent is tried.
+    The result depends on the state only: the same state gives the same bits. If no step along the L-BFGS direction
+    reduces the cost, the stored pairs are discarded and steepest descent is tried.
     """
     way = direction(memory)
     start = Trial[Found | None](0.0, memory.cost, float(way @ memory.gradient), None)
@@ -144,14 +144,14 @@ def iterate(memory: Memory, evaluate: Callable[[Array], Found]) -> tuple[Memory,
         slope = float(found.gradient @ way) if np.isfinite(found.cost) else np.nan
         return Trial(step, found.cost, slope, found)
 
-    # without curvature known, a step of one background standard deviation at most
+    # Without curvature information the first step is at most one background standard deviation.
     first = 1.0 if memory.steps.size else min(1.0, 1.0 / max(float(np.linalg.norm(memory.gradient)), 1e-300))
     taken = line_search(at, start, first) if start.slope < 0.0 else None
-    if taken is None or taken.kept is None:
+    if taken is None or taken.payload is None:
         empty = np.empty((0, memory.v.size))
         return iterate(replace(memory, steps=empty, changes=empty), evaluate) if memory.steps.size else None
-    found, steps, changes = taken.kept, memory.steps, memory.changes
-    step, change = taken.step * way, taken.kept.gradient - memory.gradient
+    found, steps, changes = taken.payload, memory.steps, memory.changes
+    step, change = taken.step * way, taken.payload.gradient - memory.gradient
     if float(step @ change) > 1e-14 * float(np.linalg.norm(step)) * float(np.linalg.norm(change)):
         steps, changes = (np.vstack([old, new])[-MEMORY:] for old, new in ((steps, step), (changes, change)))
     return Memory(memory.v + step, found.cost, found.gradient, steps, changes, memory.iteration + 1), found

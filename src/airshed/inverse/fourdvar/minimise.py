@@ -1,7 +1,7 @@
-"""4D-Var: the controls whose simulation is nearest to the background and to all observations of a window.
+"""Minimisation of the 4D-Var cost function, with a background check and a state file.
 
-The background check rejects observations that are too far from what the background simulates. The state of the
-minimisation is written to a file, whole or not at all, after each iteration.
+The background check rejects observations with too large a departure from the background. The state of the minimisation
+is written atomically to a file after each iteration.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, NumericalError, OutputError
 from airshed.core.report import Table
 from airshed.inverse.fourdvar.control import ControlVector
-from airshed.inverse.fourdvar.cost import Cost, Evaluation, Observed
+from airshed.inverse.fourdvar.cost import Cost, Evaluation, ObservationModel
 from airshed.inverse.fourdvar.lbfgs import Memory, begin, iterate
 from airshed.observations.observation import Observations
 
@@ -28,9 +28,10 @@ _MOST_LISTED = 20
 
 @dataclass(frozen=True, eq=False)
 class BackgroundCheck:
-    """Which observations are assimilated, and why others are not.
+    """Result of the background check.
 
-    departure  (p,) innovations in standard deviations, (y - H(x_b)) / sigma_t;  accepted  (p,)
+    departure  normalised innovations (y - H(x_b)) / sigma_t (p,)
+    accepted   True for observations that are assimilated (p,)
     """
 
     observations: Observations
@@ -39,11 +40,11 @@ class BackgroundCheck:
 
     @property
     def rejected(self) -> int:
-        """The number of observations that are not assimilated."""
+        """Number of rejected observations."""
         return int((~self.accepted).sum())
 
     def table(self) -> Table:
-        """Return the rejected observations, the farthest ones first."""
+        """Return the rejected observations, those with the largest departures first."""
         numbers = np.flatnonzero(~self.accepted)
         numbers = numbers[np.argsort(-np.abs(self.departure[numbers]), kind="stable")]
         rows = [
@@ -63,14 +64,14 @@ def check_background(
 
     simulated         (p,) H(x_b), in the units of the observations
     most              limit in standard deviations; infinity rejects none
-    background_sigma  (p,) or a number: deviation of H(x_b) itself, in the same units; 0 where it is not known
+    background_sigma  standard deviation of H(x_b) in the same units, (p,) or a number; 0 if unknown
     raises            CaseError for a limit that is not above 0, or a simulated value that is not finite
     """
     if not most > 0.0:
         raise CaseError(f"the limit of the background check is {most:g} sigma; give one above 0")
     if not np.isfinite(simulated).all():
         where = observations.where[np.flatnonzero(~np.isfinite(simulated))[0]]
-        raise CaseError(f"the model simulates no finite value for {where}")
+        raise CaseError(f"the simulated value for {where} is not finite")
     departure = (observations.value - simulated) / np.hypot(observations.sigma, background_sigma)
     return BackgroundCheck(observations, departure, np.abs(departure) <= most)
 
@@ -80,7 +81,7 @@ _MEMORY = ("v", "cost", "gradient", "steps", "changes", "iteration")
 
 @dataclass(frozen=True)
 class Record:
-    """Report of an iteration: the cost, its parts by name, the gradient's norm, and evaluations up to here."""
+    """Record of an iteration: cost, parts of the cost by name, norm of the gradient, and number of evaluations."""
 
     iteration: int
     cost: float
@@ -90,11 +91,14 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
-class Saved:
-    """All that a minimisation needs to go on.
+class MinimisationState:
+    """State from which a minimisation resumes.
 
-    memory     of the minimiser;  history: a record of each iteration, that of the background first
-    simulated  (p,) observations of the background, and those of the last iterate;  accepted  (p,)
+    memory      memory of L-BFGS
+    history     record of each iteration, that of the background first
+    background  observations simulated from the background (p,)
+    simulated   observations simulated from the last iterate (p,)
+    accepted    True for observations that are assimilated (p,)
     """
 
     memory: Memory
@@ -105,7 +109,7 @@ class Saved:
 
 
 def digest(parts: Iterable[object]) -> str:
-    """Return a fingerprint of a problem: of arrays by their bits, of anything else by its text."""
+    """Return a digest of a problem: arrays by their bits, other objects by their text."""
     found = hashlib.blake2b(digest_size=16)
     for part in parts:
         array = part if isinstance(part, np.ndarray) else np.array(str(part))
@@ -114,8 +118,8 @@ def digest(parts: Iterable[object]) -> str:
     return found.hexdigest()
 
 
-def save_state(path: Path, saved: Saved, problem: str) -> None:
-    """Write the state; a process that is killed meanwhile leaves the one before. Raises OutputError."""
+def save_state(path: Path, saved: MinimisationState, problem: str) -> None:
+    """Write the state atomically: a process that is killed leaves the previous state. Raises OutputError."""
     names = list(saved.history[0].parts)
     arrays: dict[str, Any] = {name: getattr(saved.memory, name) for name in _MEMORY}
     arrays |= {"problem": problem, "names": np.array(names, np.str_)}
@@ -128,8 +132,8 @@ def save_state(path: Path, saved: Saved, problem: str) -> None:
         np.savez(file, **arrays)
 
 
-def load_state(path: Path, problem: str) -> Saved | None:
-    """Return the state in a file, None where there is no file.
+def load_state(path: Path, problem: str) -> MinimisationState | None:
+    """Return the state in a file, None if there is no file.
 
     raises  OutputError for a file that is damaged, or that belongs to another problem
     """
@@ -143,7 +147,7 @@ def load_state(path: Path, problem: str) -> Saved | None:
             Record(int(iteration), cost, dict(zip(names, parts, strict=True)), norm, int(evaluations))
             for iteration, cost, norm, evaluations, *parts in held["history"].tolist()
         )
-        found = Saved(Memory(**memory), history, held["background"], held["simulated"], held["accepted"])
+        found = MinimisationState(Memory(**memory), history, held["background"], held["simulated"], held["accepted"])
         whose = str(held["problem"])
     except FileNotFoundError:
         return None
@@ -152,22 +156,22 @@ def load_state(path: Path, problem: str) -> Saved | None:
     if whose != problem:
         raise OutputError(
             f"{path} belongs to an assimilation with other controls, observations or covariances; undo the change, "
-            "or remove the file to start again"
+            "or remove the file to restart"
         )
     return found
 
 
 Why = Literal["gradient", "cost", "iterations", "no step"]
-See = Callable[[Record], None]
+OnIteration = Callable[[Record], None]
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When the minimisation ends, whichever comes first.
+    """Stopping criteria of the minimisation; the first one that is met ends it.
 
-    iterations  most of them
-    gradient    |g| / |g at the background| that is enough
-    cost        relative decrease of J in one iteration below which nothing more is to be had
+    iterations  maximum number of iterations
+    gradient    limit of |g| / |g at the background|
+    cost        limit of the relative decrease of J in one iteration
     """
 
     iterations: int = 30
@@ -177,7 +181,17 @@ class Stop:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """The result: v and what the model gets by it, observations before and after, the history, and why it ended."""
+    """Result of the minimisation.
+
+    v           control vector of the analysis
+    controls    factors and increments for the model, by block
+    background  observations simulated from the background (p,)
+    simulated   observations simulated from the analysis (p,)
+    accepted    True for observations that are assimilated (p,)
+    history     record of each iteration, that of the background first
+    memory      memory of L-BFGS at the end
+    stopped     stopping criterion that was met
+    """
 
     v: Array
     controls: Mapping[str, Array]
@@ -190,17 +204,18 @@ class Analysis:
 
 
 class FourDVar:
-    """Minimises :class:`Cost` by L-BFGS; with a file it goes on where it was killed, with the same iterates.
+    """Minimisation of :class:`Cost` by L-BFGS; with a file a killed minimisation resumes with the same iterates.
 
     check             limit of the background check in standard deviations; infinity rejects none
-    background_share  there, the deviation of H(x_b) as a share of it: what the assimilation is to mend is not rejected
-    writes            whether it writes the file, and does not only go on from it: of several ranks one does
+    background_share  standard deviation of H(x_b) in this check, relative to its value; it prevents the rejection of
+                      departures that the assimilation can correct
+    writes            whether the file is also written; with several ranks only one writes it
     """
 
     writes = True
 
     def __init__(
-        self, model: Observed, control: ControlVector, observations: Observations, *,
+        self, model: ObservationModel, control: ControlVector, observations: Observations, *,
         stop: Stop | None = None, check: float = np.inf, background_share: float = 0.5,
         file: Path | None = None,
     ) -> None:  # fmt: skip
@@ -208,18 +223,18 @@ class FourDVar:
         self.stop, self.check, self.background_share, self.file = stop or Stop(), check, background_share, file
         self._problem = digest(self._identity()) if file else ""
 
-    def run(self, see: See | None = None, *, start: Array | None = None) -> Analysis:
+    def run(self, on_iteration: OnIteration | None = None, *, start: Array | None = None) -> Analysis:
         """Minimise, and return the analysis.
 
-        see    callback for each iteration, after its state is on the disk
-        start  v to begin with instead of the background (a warm start); what a file holds comes before it
-        raises OutputError for a file of another problem, NumericalError where the first run is not finite, CaseError
-               where the background check rejects all observations, and where no control has an effect on them
+        on_iteration  callback for each iteration, after its state is on disk
+        start         first guess of v, by default the background; a state in the file takes precedence
+        raises        OutputError for a file of another problem; NumericalError if the first run is not finite;
+                      CaseError if all observations are rejected, or if no control has an effect on them
         """
         saved = load_state(self.file, self._problem) if self.file else None
         if saved is None:
             saved = self._begin(start)
-            self._keep(saved, see)
+            self._save(saved, on_iteration)
         cost = self.cost(saved.accepted)
         cost.evaluations = saved.history[-1].evaluations
         while (why := self._why_to_stop(saved)) is None:
@@ -230,18 +245,18 @@ class FourDVar:
             memory, evaluated = found
             record = _record(memory, evaluated, cost.evaluations)
             saved = replace(saved, memory=memory, history=(*saved.history, record), simulated=evaluated.simulated)
-            self._keep(saved, see)
+            self._save(saved, on_iteration)
         return Analysis(
             saved.memory.v, self.control.controls(saved.memory.v), saved.background, saved.simulated, saved.accepted,
             saved.history, saved.memory, why,
         )  # fmt: skip
 
     def cost(self, accepted: npt.NDArray[np.bool_]) -> Cost:
-        """Return the cost function for observations that are accepted."""
+        """Return the cost function of the accepted observations."""
         return Cost(self.model, self.control, self.observations, accepted)
 
-    def _begin(self, start: Array | None) -> Saved:
-        """Run the background, check the observations against it, and evaluate the start, which mostly is the same."""
+    def _begin(self, start: Array | None) -> MinimisationState:
+        """Run the background, check the observations, and evaluate the first guess, by default the background."""
         zero = np.zeros(self.control.size)
         background, pullback = self.model.value_and_gradient(self.control.controls(zero))
         if not np.isfinite(background).all():
@@ -253,28 +268,28 @@ class FourDVar:
             nearest = int(np.argmin(np.abs(checked.departure)))
             raise CaseError(
                 f"the background check rejects all observations, the nearest one ({self.observations.where[nearest]}) "
-                f"by {abs(checked.departure[nearest]):.3g} standard deviations; look at their units and errors"
+                f"by {abs(checked.departure[nearest]):.3g} standard deviations; check their units and errors"
             )
         cost = self.cost(accepted)
         found = cost.of_run(zero, background, pullback) if start is None else cost(start)
         if not np.isfinite(found.cost):
-            raise NumericalError("the warm start simulates observations that are not finite; begin without it")
+            raise NumericalError("the warm start simulates observations that are not finite; start without it")
         if found.cost > 0.0 and not found.gradient.any():
             raise CaseError(
-                "no control changes any simulated observation; look at the window, at the places and times of the "
-                "observations, and at the controls"
+                "no control changes any simulated observation; check the window, the locations and times of the "
+                "observations, and the controls"
             )
         memory = begin(zero if start is None else start, found)
         first = _record(memory, found, 1 if start is None else 2)
-        return Saved(memory, (first,), background, found.simulated, accepted)
+        return MinimisationState(memory, (first,), background, found.simulated, accepted)
 
-    def _keep(self, saved: Saved, see: See | None) -> None:
+    def _save(self, saved: MinimisationState, on_iteration: OnIteration | None) -> None:
         if self.file and self.writes:
             save_state(self.file, saved, self._problem)
-        if see:
-            see(saved.history[-1])
+        if on_iteration:
+            on_iteration(saved.history[-1])
 
-    def _why_to_stop(self, saved: Saved) -> Why | None:
+    def _why_to_stop(self, saved: MinimisationState) -> Why | None:
         first, last = saved.history[0], saved.history[-1]
         if last.gradient_norm <= self.stop.gradient * first.gradient_norm:
             return "gradient"
@@ -284,7 +299,7 @@ class FourDVar:
         return "iterations" if last.iteration >= self.stop.iterations else None
 
     def _identity(self) -> list[object]:
-        """Return what makes the problem what it is; stop rules may differ."""
+        """Return the data that identify the problem; stopping criteria are left out."""
         y = self.observations
         found: list[object] = [
             self.check, self.background_share, y.value, y.sigma, y.lon, y.lat, y.begin, y.end, y.species, y.unit, y.kind

@@ -1,4 +1,4 @@
-"""The observation operator: sparse matrices, one for each instant at which the model shows its fields."""
+"""Observation operator: a sparse matrix for each instant at which the model outputs its fields."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from airshed.observations.selection import bilinear, layer_weights, mean_weights
 Numbers = npt.NDArray[np.intp]
 
 Air = Callable[[float], Array]
-"""Returns the air [mol/m3], (level, lat, lon), p / (R T), at a time [s] since the start of the window."""
+"""Function that returns the air [mol/m3], (level, lat, lon), p / (R T), at a time [s] since the start of the window."""
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Properties of a model that the operator needs.
+    """Properties of a model that the observation operator needs.
 
-    times         (n,) [s] since the start of the window, rising: the instants at which fields are shown
-    species       in the order of the fields (species, level, lat, lon) [mol/mol]
-    molar_masses  [kg/mol] of species that are observed as a mass
+    times         instants [s] since the start of the window at which fields are output, ascending (n,)
+    species       species in the order of the fields (species, level, lat, lon) [mol/mol]
+    molar_masses  molar masses [kg/mol] of species that are observed as a mass
     air           needed for columns and for volumes of ambient air
     """
 
@@ -39,18 +39,18 @@ class Domain:
 
     def __post_init__(self) -> None:
         if self.times.size < 1 or not (np.diff(self.times) > 0.0).all():
-            raise CaseError("the instants of a window must rise")
+            raise CaseError("the instants of a window must be in ascending order")
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """The shape of the fields."""
+        """Shape of the fields."""
         return len(self.species), *self.grid.shape
 
 
-class Operator:
+class ObservationOperator:
     """y = sum over k of H_k c(t_k) + y_0, linear in mixing ratios c [mol/mol] at the instants t_k.
 
-        H = unit x mean in time x (lowest level | kernel) x bilinear in longitude and latitude
+        H = unit x mean in time x (lowest level | averaging kernel) x bilinear in longitude and latitude
 
     raises  CaseError for a species that the model does not have, or a unit that needs a molar mass or the air
     """
@@ -72,7 +72,7 @@ class Operator:
             self.matrices.append(csr_array((values, (r, c)), shape=(self.size, prod(domain.shape))))
 
     def start(self) -> Array:
-        """Return y_0, what a-priori profiles add, (p,)."""
+        """Return y_0, the contribution of a-priori profiles, (p,)."""
         return self._offset.copy()
 
     def add(self, instant: int, fields: Array, into: Array) -> None:
@@ -85,10 +85,10 @@ class Operator:
 
 
 def _places(observations: Observations, domain: Domain) -> tuple[Numbers, Numbers, Array]:
-    """Return rows, cells and weights of the matrix in space: of columns the layers' thickness is a part of them."""
+    """Return rows, cells and weights of the matrix in space; for columns the weights include layer thicknesses."""
     for where, species in zip(observations.where, observations.species.tolist(), strict=True):
         if species not in domain.species:
-            raise CaseError(f"{where}: {species} is observed, but is no species of the model")
+            raise CaseError(f"{where}: {species} is observed, but is not a species of the model")
     columns, weights = bilinear(domain.grid, observations.lon, observations.lat)
     rows, levels, level_weights = _levels(observations, domain.grid)
     layers, area = domain.grid.shape[0], domain.grid.shape[1] * domain.grid.shape[2]
@@ -99,21 +99,22 @@ def _places(observations: Observations, domain: Domain) -> tuple[Numbers, Number
 
 
 def _levels(observations: Observations, grid: Grid) -> tuple[Numbers, Numbers, Array]:
-    """Return which observation sees which level with which weight [1], for columns [m]: the lowest, or its kernel's."""
-    seen: list[tuple[Numbers, Array]] = []
+    """Return observations, their levels and weights [1], for columns [m]: the lowest level, or those of a kernel."""
+    by_observation: list[tuple[Numbers, Array]] = []
     for kernel in observations.kernels:
         weights = np.ones(1)
         if kernel is not None:
             weights = layer_weights(grid.layer_faces, kernel.edges, kernel.weights) * grid.thickness
-        seen.append((np.flatnonzero(weights), weights[weights != 0.0]))
-    rows = np.repeat(np.arange(len(seen)), [levels.size for levels, _ in seen])
-    return rows, np.concatenate([levels for levels, _ in seen]), np.concatenate([weights for _, weights in seen])
+        by_observation.append((np.flatnonzero(weights), weights[weights != 0.0]))
+    rows = np.repeat(np.arange(len(by_observation)), [levels.size for levels, _ in by_observation])
+    levels, weights = (np.concatenate(part) for part in zip(*by_observation, strict=True))
+    return rows, levels, weights
 
 
 def _conversion(observations: Observations, domain: Domain) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Return what 1 mol/mol is in the unit of each observation, and whether the air [mol/m3] is still to be multiplied.
+    """Return 1 mol/mol in the unit of each observation, and whether a factor of the air [mol/m3] is missing.
 
-    raises  CaseError for a mass without a molar mass, and where the air is needed but not given
+    raises  CaseError for a mass without a molar mass, and if the air is needed but missing
     """
     factors, by_air = np.empty(len(observations)), np.zeros(len(observations), bool)
     columns = (observations.unit.tolist(), observations.kind.tolist(), observations.species.tolist())
@@ -123,7 +124,7 @@ def _conversion(observations: Observations, domain: Domain) -> tuple[Array, npt.
         mass = _mass(species, domain, str(observations.where[row])) if found.si == "kg/m3" else None
         factors[row] = size_of_mole_fraction(unit, kind, mass, air=1.0 if by_air[row] else STANDARD)
     if by_air.any() and domain.air is None:
-        raise CaseError("columns, and volumes of ambient air, need the model's air [mol/m3]")
+        raise CaseError("columns and volumes of ambient air need the air of the model [mol/m3]")
     return factors, by_air
 
 
@@ -132,5 +133,5 @@ def _mass(species: str, domain: Domain, where: str) -> float:
         return domain.molar_masses[species]
     except KeyError:
         raise CaseError(
-            f"{where}: {species} is observed as a mass, but its molar mass is not known; give a mixing ratio, as in ppb"
+            f"{where}: {species} is observed as a mass, but its molar mass is unknown; give a mixing ratio, as in ppb"
         ) from None

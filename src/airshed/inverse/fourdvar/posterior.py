@@ -1,7 +1,8 @@
-"""Degrees of freedom for signal and spread of the analysis, by random probes.
+"""Degrees of freedom for signal and spread of the analysis, estimated from random probes.
 
-Near the minimum the analysis error of v has the covariance H^-1, H the Hessian of J. A Lanczos run from a random vector
-z of signs gives both  z.(I - H^-1) z,  whose mean is the trace, and  H^(-1/2) z,  a draw of the analysis error.
+Near the minimum the analysis error of v has the covariance H^-1, where H is the Hessian of J. A Lanczos run from a
+vector z of random signs gives  z.(I - H^-1) z,  whose mean is the trace, and  H^(-1/2) z,  a sample of the analysis
+error.
 
 source  Fisher & Courtier 1995, ECMWF Tech. Memo. 220; Hutchinson 1990, Commun. Stat. Simul. Comput. 19, 433-450;
         Ubaru, Chen & Saad 2017, SIAM J. Matrix Anal. Appl. 38, 1075-1099
@@ -25,8 +26,8 @@ class Posterior:
     """Estimates from m probes.
 
     dfs        degrees of freedom for signal, tr(I - H^-1) = tr(HK), between 0 and the number of observations
-    dfs_error  its standard error; NaN for one probe
-    spread     by block, standard deviation of x after the analysis; its relative error is 1 / sqrt(2 m)
+    dfs_error  standard error of `dfs`; NaN for one probe
+    spread     standard deviation of x after the analysis, by block; its relative error is 1 / sqrt(2 m)
     """
 
     dfs: float
@@ -35,9 +36,10 @@ class Posterior:
 
 
 def hessian(cost: Cost, v: Array, step: float = 1e-4) -> Apply:
-    """Return w -> H w = (grad J(v + e w) - grad J(v)) / e,  e = step / |w|: a run and an adjoint each.
+    """Return w -> H w = (grad J(v + e w) - grad J(v)) / e,  e = step / |w|; each product takes a run and an adjoint.
 
-    step  in background standard deviations: the error is of first order in it, and 1e-16 |v| / step of round-off
+    step  size of the difference in background standard deviations: its error is of first order, its round-off
+          1e-16 |v| / step
     """
     here = cost(v).gradient
 
@@ -51,11 +53,11 @@ def hessian(cost: Cost, v: Array, step: float = 1e-4) -> Apply:
 def estimate(
     apply: Apply, control: ControlVector, *, probes: int = 8, iterations: int = 30, seed: int = 0
 ) -> Posterior:
-    """Return the estimates; they cost up to ``probes`` x ``iterations`` runs of the model and its adjoint.
+    """Return the estimates; they take up to ``probes`` x ``iterations`` runs of the model and its adjoint.
 
     apply       w -> H w, such as :func:`hessian` at the analysis
-    iterations  of Lanczos: all is exact from the number of observations + 1 on, less will do
-    raises      CaseError for less than one probe or iteration
+    iterations  Lanczos iterations; exact from the number of observations + 1, fewer are sufficient
+    raises      CaseError for fewer than one probe or iteration
     """
     if probes < 1 or iterations < 1:
         raise CaseError("the spread of the analysis needs at least one probe and one iteration")
@@ -72,7 +74,7 @@ def estimate(
 
 
 def exact(apply: Apply, control: ControlVector) -> Posterior:
-    """Return the same of the whole Hessian, without probes; it costs as many runs as there are controls."""
+    """Return the exact values from the full Hessian; they take as many runs as there are controls."""
     matrix = np.stack([apply(unit) for unit in np.eye(control.size)])
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     values = np.maximum(values, 1.0)
@@ -88,9 +90,8 @@ def probe(apply: Apply, z: Array, iterations: int) -> tuple[float, Array]:
     """Return z.(I - H^-1) z and H^(-1/2) z by the Lanczos vectors Q and H ~ Q T Q^T."""
     basis, matrix = lanczos(apply, z, iterations)
     values, vectors = np.linalg.eigh(matrix)
-    values = np.maximum(
-        values, 1.0
-    )  # H = I + A^T A; what is below comes from round-off, and would be a negative signal
+    # H = I + A^T A: smaller eigenvalues are round-off, and would give a negative signal.
+    values = np.maximum(values, 1.0)
     size = float(np.linalg.norm(z))
     first = vectors[0]
     signal = size**2 * float(first**2 @ (1.0 - 1.0 / values))
@@ -98,13 +99,13 @@ def probe(apply: Apply, z: Array, iterations: int) -> tuple[float, Array]:
 
 
 def lanczos(apply: Apply, start: Array, iterations: int) -> tuple[Array, Array]:
-    """Return orthonormal vectors (m, n), the first along ``start``, and T (m, m), which the operator is between them.
+    """Return orthonormal vectors (m, n), the first along ``start``, and T (m, m), the operator in this basis.
 
-    It ends early where the vectors span a space that the operator does not leave.
+    The iteration ends early if the vectors span an invariant subspace.
     """
     basis = [start / np.linalg.norm(start)]
     diagonal: list[float] = []
-    beside: list[float] = []
+    off_diagonal: list[float] = []
     while True:
         w = apply(basis[-1])
         diagonal.append(float(basis[-1] @ w))
@@ -112,11 +113,11 @@ def lanczos(apply: Apply, start: Array, iterations: int) -> tuple[Array, Array]:
             break
         held = np.array(basis)
         size = float(np.linalg.norm(w))
-        for _ in range(2):  # once leaves as much of the others as cancelled
+        for _ in range(2):  # a second orthogonalisation removes the round-off of the first
             w = w - held.T @ (held @ w)
         rest = float(np.linalg.norm(w))
         if rest <= 1e-8 * size:
             break
-        beside.append(rest)
+        off_diagonal.append(rest)
         basis.append(w / rest)
-    return np.array(basis), np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    return np.array(basis), np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)

@@ -1,4 +1,4 @@
-"""Results of an assimilation: the cost by part, departures and diagnostics in report.txt, and analysis.nc."""
+"""Results of an assimilation: report.txt with costs, departures and diagnostics, and analysis.nc."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def cost_table(history: Sequence[Record]) -> Table:
-    """Return the cost by part, the norm of its gradient, and the runs of model and adjoint, by iteration."""
+    """Return the cost by part, the norm of the gradient, and the number of runs of model and adjoint, by iteration."""
     names = list(history[0].parts)
     columns = ("iteration", "J", *(f"J {name}" for name in names), "|grad J|", "runs")
     rows = [
@@ -54,7 +54,7 @@ def _moments(observations: Observations, simulated: Array, rows: npt.NDArray[np.
 
 
 def control_table(control: ControlVector, analysis: Analysis, posterior: Posterior | None = None) -> Table:
-    """Return by block the range of what the model gets, and the mean spread of x before and after."""
+    """Return the range of controls, and the mean standard deviation of x before and after, by block."""
     rows: list[Sequence[Cell]] = []
     for block in control.blocks:
         values = analysis.controls[block.name]
@@ -68,10 +68,12 @@ def control_table(control: ControlVector, analysis: Analysis, posterior: Posteri
 def diagnostics_report(
     control: ControlVector, observations: Observations, analysis: Analysis, posterior: Posterior | None = None
 ) -> Report:
-    """Return all tables, and as facts whether the assumed errors were right.
+    """Return all tables, and diagnostics of the assumed errors.
 
-    2 J / p at the minimum is 1 +- sqrt(2 / p) where B and R are right and H is nearly linear: above, they were too
-    small, below, too large.  2 J_b should be as large as the degrees of freedom for signal.
+    If B and R are correct and H is nearly linear, 2 J / p at the minimum is 1 +- sqrt(2 / p). A larger value means
+    that the assumed errors are too small, a smaller one that they are too large.  2 J_b should equal the degrees of
+    freedom for signal.
+
     source  Talagrand 1999, ECMWF Workshop on Diagnosis of Data Assimilation Systems, 17-28
     """
     last, p = analysis.history[-1], int(analysis.accepted.sum())
@@ -84,7 +86,7 @@ def diagnostics_report(
         "stopped by": analysis.stopped,
         "gradient reduced to": last.gradient_norm / analysis.history[0].gradient_norm if last.gradient_norm else 0.0,
         "2 J / p": 2.0 * last.cost / p,
-        "its deviation where errors are right": float(np.sqrt(2.0 / p)),
+        "its deviation if errors are correct": float(np.sqrt(2.0 / p)),
         "2 J background": 2.0 * last.parts["background"],
     }
     if posterior is not None:
@@ -101,7 +103,7 @@ REPORT: Final = "report.txt"
 
 
 def outcome_report(study: Study, outcome: Outcome) -> Report:
-    """Return the diagnostics, the change of the cost, withheld observations, and for a twin the errors of factors."""
+    """Return diagnostics, the change of the cost, withheld observations, and errors of factors in twin experiments."""
     found = diagnostics_report(study.control, study.observed.observations, outcome.analysis, outcome.posterior)
     observed, analysis = study.observed, outcome.analysis
     before, after = (each.cost - each.parts["background"] for each in (analysis.history[0], analysis.history[-1]))
@@ -111,13 +113,13 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
         "rows rejected": sum(row.rows for row in observed.rejected),
     }  # fmt: skip
 
-    # Withheld observations: chi2/p is 1 where they are as near as their errors allow.
+    # Withheld observations: chi2/p is 1 where departures equal the observation errors.
     for when, simulated in (("before", outcome.withheld_before), ("after", outcome.withheld_after)):
         if (withheld := observed.withheld) is not None and simulated is not None:
             chi2 = np.mean(((withheld.value - simulated) / withheld.sigma) ** 2)
             facts[f"chi2/p of withheld observations {when}"] = float(chi2)
 
-    # The rejections of the background check.
+    # Observations that the background check rejected.
     settings, background = study.case.assimilation.observations, analysis.background
     checked = check_background(
         observed.observations, background, settings.background_check, settings.background_error * np.abs(background)
@@ -137,7 +139,7 @@ def outcome_report(study: Study, outcome: Outcome) -> Report:
 def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
     """Return controls before and after, the departures of all observations, and the history of the cost.
 
-    Controls have dimensions of their own, `CONTROL_part_of_day` and `CONTROL_region`, in addition to those of the grid.
+    In addition to the dimensions of the grid, controls have the dimensions `CONTROL_part_of_day` and `CONTROL_region`.
     """
     import xarray as xr
 
@@ -158,11 +160,11 @@ def analysis_dataset(study: Study, outcome: Outcome) -> "xr.Dataset":
 
 
 def _control(study: Study, outcome: Outcome, block: Block) -> Variables:
-    """Return the variables of a control: before, after, their deviations, and the truth of a twin."""
+    """Return the variables of a control: before, after, standard deviations, and the truth of a twin experiment."""
     name, (section,) = block.name, (each for each in study.case.assimilation.control if each.name == block.name)
     own = ("part_of_day", "region", "domain")
     dims = tuple(f"{name}_{dim}" if dim in own else dim for dim in block.dims)
-    unit, what = ("1", "factor on") if block.kind == "log-normal" else ("mol mol-1", "increment of")
+    unit, kind = ("1", "factor on") if block.kind == "log-normal" else ("mol mol-1", "increment of")
     spread = f"standard deviation{' of its logarithm' if block.kind == 'log-normal' else ''}"
     values = {
         "prior": (block.control(np.zeros(block.shape)), "before"),
@@ -172,10 +174,10 @@ def _control(study: Study, outcome: Outcome, block: Block) -> Variables:
     if outcome.posterior is not None:
         values["spread"] = (outcome.posterior.spread[name], f"{spread}, after")
     if study.case.assimilation.twin.stations:
-        values["truth"] = (truth(study.case, study.control)[name], "of the run that the twin is made of")
+        values["truth"] = (truth(study.case, study.control)[name], "in the true run of the twin experiment")
     found: Variables = {}
     for suffix, (array, about) in values.items():
-        text = f"{what} {section.target} of {', '.join(section.species)}, {about}"
+        text = f"{kind} {section.target} of {', '.join(section.species)}, {about}"
         found[f"{name}_{suffix}"] = (dims, array, {"units": unit, "long_name": text})
     if section.resolution == "region":
         found[f"{name}_region"] = (f"{name}_region", list(section.regions))
@@ -216,7 +218,7 @@ def _history(outcome: Outcome) -> Variables:
 
 
 def write_results(folder: Path, study: Study, outcome: Outcome) -> Report:
-    """Write both files, and return the report; raises OutputError."""
+    """Write both files and return the report; raises OutputError."""
     found = outcome_report(study, outcome)
     with write_whole(folder / ANALYSIS) as part:
         analysis_dataset(study, outcome).to_netcdf(part, engine="netcdf4")

@@ -1,4 +1,4 @@
-"""The assimilation of a case: its observations, controls and model by its settings, its folder, its minimisation."""
+"""Assimilation of a case: observations, controls and model from its settings, its folder, and the minimisation."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -18,9 +18,9 @@ from airshed.core.report import Cell, Report, Table
 from airshed.grid import Grid
 from airshed.inverse.fourdvar.air_model import AirFieldModel
 from airshed.inverse.fourdvar.control import Block, Controls, ControlVector, Covariance, axis_root
-from airshed.inverse.fourdvar.cost import Observed, Sampled
-from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, See, Stop
-from airshed.inverse.fourdvar.operator import Domain, Operator
+from airshed.inverse.fourdvar.cost import ObservationModel, SampledFieldModel
+from airshed.inverse.fourdvar.minimise import Analysis, FourDVar, OnIteration, Stop
+from airshed.inverse.fourdvar.operator import Domain, ObservationOperator
 from airshed.inverse.fourdvar.posterior import Posterior, estimate, exact, hessian
 from airshed.inverse.gradient import Progress
 from airshed.io.run_state import Inputs, describe_differences
@@ -38,13 +38,13 @@ from airshed.parallel.failure import raising_together
 from airshed.runtime.simulation import Simulation
 
 FIRST_AXIS: Final = {"emission": "part_of_day", "initial": "level"}
-"""First axis of a control by its target; the axes of the grid follow where `resolution` is "cell"."""
+"""First axis of controls of emission and of the initial state; with `resolution = "cell"` those of the grid follow."""
 
 
 def control_vector(case: Case, grid: Grid) -> ControlVector:
-    """Return the control vector of a case: a block for each `[[assimilation.control]]`, by its name.
+    """Return the control vector of a case: a block for each `[[assimilation.control]]`.
 
-    Factors of emission are (part_of_day, lat, lon), (part_of_day, region), or (part_of_day,) for the domain; those of
+    Factors on emission are (part_of_day, lat, lon), (part_of_day, region), or (part_of_day,) for the domain. Factors on
     the initial state, and increments [mol/mol], are (level, lat, lon), or (1,) for the domain.
     """
     blocks = []
@@ -75,10 +75,10 @@ def _axes(section: ControlSection, grid: Grid) -> tuple[tuple[str, ...], list[Ar
     return dims, roots, (parts if emission else grid.shape[0], *grid.shape[1:])
 
 
-def observations_of(case: Case, grid: Grid) -> tuple[Observations, list[RejectedRow], list[FileSummary]]:
+def read_case_observations(case: Case, grid: Grid) -> tuple[Observations, list[RejectedRow], list[FileSummary]]:
     """Return the observations of a case, the rejected rows, and a summary of each file.
 
-    raises  CaseError for a file that is not there, DataError for one that cannot be used
+    raises  CaseError for a missing file, DataError for an invalid one
     """
     selection = _selection(case, grid)
     files = _read(case, "stations", selection)
@@ -87,8 +87,10 @@ def observations_of(case: Case, grid: Grid) -> tuple[Observations, list[Rejected
     return selection.observations(), selection.rejected, files
 
 
-def withheld_of(case: Case, grid: Grid) -> tuple[Observations | None, list[RejectedRow], list[FileSummary]]:
-    """Return the observations that are compared but not assimilated, None without any; as :func:`observations_of`."""
+def read_withheld_observations(
+    case: Case, grid: Grid
+) -> tuple[Observations | None, list[RejectedRow], list[FileSummary]]:
+    """Return observations for comparison only, None if there are none; see :func:`read_case_observations`."""
     selection = _selection(case, grid)
     if not case.assimilation.observations.withheld:
         return None, [], []
@@ -111,8 +113,8 @@ def _read(case: Case, key: str, selection: ObservationSelection) -> list[FileSum
     )  # fmt: skip
 
 
-def window_of(case: Case) -> float:
-    """Return the length [s] of the window, which begins with the case."""
+def window_length(case: Case) -> float:
+    """Return the length [s] of the assimilation window, which begins at the start of the case."""
     section = case.assimilation
     return float((case.time.length if section.window == "auto" else section.window).value)
 
@@ -121,11 +123,11 @@ def _selection(case: Case, grid: Grid) -> ObservationSelection:
     observed = case.assimilation.observations
     errors = ErrorModel(observed.instrument_error, observed.representativeness_error, observed.error_floor)
     choice = SelectionRules(observed.flags, observed.outside, observed.other_species, dict(observed.names), errors)
-    return ObservationSelection(grid, window_of(case), observed.species, choice)
+    return ObservationSelection(grid, window_length(case), observed.species, choice)
 
 
-def fourdvar(case: Case, model: Observed, observations: Observations, file: Path | None = None) -> FourDVar:
-    """Return the minimisation that a case asks for, which goes on where ``file`` says."""
+def fourdvar(case: Case, model: ObservationModel, observations: Observations, file: Path | None = None) -> FourDVar:
+    """Return the minimisation of a case, which resumes from the state in ``file`` if there is one."""
     observed = case.assimilation.observations
     control = control_vector(case, case.make_grid())
     return FourDVar(
@@ -135,7 +137,7 @@ def fourdvar(case: Case, model: Observed, observations: Observations, file: Path
 
 
 def stop_rules(case: Case) -> Stop:
-    """Return when the minimisation of a case ends."""
+    """Return the stopping criteria of a case."""
     section = case.assimilation
     return Stop(section.iterations, section.gradient_tolerance, section.cost_tolerance)
 
@@ -147,16 +149,16 @@ INPUTS: Final = "inputs.json"
 _STOPS: Final = ("iterations", "gradient_tolerance", "cost_tolerance", "probes")
 
 
-def prepared(folder: Path, case: Case, *, resume: bool) -> Path:
-    """Make the folder and return the path of its state, which is there only to go on from.
+def prepare_folder(folder: Path, case: Case, *, resume: bool) -> Path:
+    """Create the folder, and return the path of its state; without `resume` an existing state is removed.
 
-    raises  OutputError for a folder that cannot be written to, CaseError to resume an assimilation of another case;
-            stop rules may differ
+    raises  OutputError for a folder that cannot be written to; CaseError for resuming the assimilation of another case,
+            where only stopping criteria may differ
     """
     state, text = folder / STATE, _problem(case)
     if resume and state.is_file():
-        if read_text(folder / CASE, "without it the case of the state is unknown; leave --resume away") != text:
-            raise CaseError(f"{folder} holds the assimilation of another case; undo the change, or leave --resume away")
+        if read_text(folder / CASE, "without it the case of the state is unknown; omit --resume") != text:
+            raise CaseError(f"{folder} holds the assimilation of another case; undo the change, or omit --resume")
         return state
     with guarded(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -167,16 +169,16 @@ def prepared(folder: Path, case: Case, *, resume: bool) -> Path:
 
 
 def check_inputs(folder: Path, inputs: Inputs, *, resumed: bool) -> None:
-    """Store the marks of the files that were read, or, to go on, compare them; raises CaseError where some differ."""
+    """Store the fingerprints of the input files, or compare them when resuming; raises CaseError if some differ."""
     file = folder / INPUTS
     if not resumed:
         with write_whole(file) as part:
             part.write_text(json.dumps(inputs.marks(), indent=1), encoding="utf-8")
         return
     try:
-        differences = inputs.differences(json.loads(read_text(file, "leave --resume away")))
+        differences = inputs.differences(json.loads(read_text(file, "omit --resume")))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise CaseError(f"{file} is damaged; leave --resume away") from None
+        raise CaseError(f"{file} is damaged; omit --resume") from None
     if differences:
         raise CaseError(
             f"{folder} holds the assimilation of other files ({describe_differences(differences)}); "
@@ -185,59 +187,59 @@ def check_inputs(folder: Path, inputs: Inputs, *, resumed: bool) -> None:
 
 
 def _problem(case: Case) -> str:
-    """Return the case as a text, with the stop rules at their defaults."""
+    """Return the case as text, with default stopping criteria."""
     section = case.assimilation
     fields = type(section).model_fields
     stops = {name: fields[name].default for name in _STOPS}
     return case.model_copy(update={"assimilation": section.model_copy(update=stops)}).to_toml(machine=False)
 
 
-SHOWN_EVERY: Final = 1800.0
-"""The model shows its fields at least so often within a mean [s]; between, they are taken as linear."""
+LONGEST_INTERVAL: Final = 1800.0
+"""Maximum interval [s] between instants within a mean; fields are linear in time between instants."""
 
 
 @dataclass(frozen=True)
 class StudyObservations:
-    """The observations of a case: those that are assimilated, those that are withheld, and rejected rows.
+    """Observations of a case: assimilated and withheld ones, and rejected rows.
 
-    length  of the case [s]
+    length  length of the case [s]
     """
 
     observations: Observations
     withheld: Observations | None
     rejected: tuple[RejectedRow, ...]
-    length: float = SHOWN_EVERY
+    length: float = LONGEST_INTERVAL
     files: tuple[FileSummary, ...] = ()
 
     @classmethod
     def of_case(cls, case: Case) -> "StudyObservations":
-        """Read them; raises CaseError for a case without 4D-Var, CaseError and DataError for what cannot be used."""
+        """Read the observations of a case; raises CaseError for a case without 4D-Var, DataError for invalid files."""
         check_case(case)
         grid = case.make_grid()
-        observations, rejected, files = observations_of(case, grid)
+        observations, rejected, files = read_case_observations(case, grid)
         initial = any(control.target == "initial" for control in case.assimilation.control)
         if observations.end.max() == 0.0 and not initial and not case.time.spinup.value:
             raise CaseError(
-                f"{observations.where[0]}: all observations are of the start, and emission changes nothing there; give "
+                f"{observations.where[0]}: all observations are at the start, where emission has no effect; give "
                 'later ones, or a control with target = "initial"'
             )
-        withheld, also, more = withheld_of(case, grid)
+        withheld, also, more = read_withheld_observations(case, grid)
         return cls(observations, withheld, (*rejected, *also), case.time.length.value, (*files, *more))
 
     def tables(self) -> list[Table]:
-        """Return the table of files, and that of rejected rows, where there are any."""
+        """Return the table of files and that of rejected rows, if there are any."""
         files = [files_table(self.files)] if self.files else []
         return [*files, *([rejected_rows_table(self.rejected)] if self.rejected else [])]
 
     @property
     def instants(self) -> Array:
-        """The times [s] at which the model shows its fields: the ends of all means, and some between."""
+        """Instants [s] at which the model outputs its fields: the ends of all means, and some in between."""
         every = [self.observations, *([self.withheld] if self.withheld else [])]
         ends = np.unique(np.concatenate([times for each in every for times in (each.begin, each.end)]))
-        if ends[-1] == 0.0:  # a run of no step has no adjoint
-            ends = np.append(ends, min(SHOWN_EVERY, self.length))
-        between = np.arange(0.0, ends[-1], SHOWN_EVERY)
-        between = between[(between > ends[0]) & (np.abs(between[:, None] - ends).min(axis=1) > 0.25 * SHOWN_EVERY)]
+        if ends[-1] == 0.0:  # a run without steps has no adjoint
+            ends = np.append(ends, min(LONGEST_INTERVAL, self.length))
+        between = np.arange(0.0, ends[-1], LONGEST_INTERVAL)
+        between = between[(between > ends[0]) & (np.abs(between[:, None] - ends).min(axis=1) > 0.25 * LONGEST_INTERVAL)]
         return np.unique(np.concatenate([ends, between]))
 
 
@@ -245,8 +247,8 @@ class StudyObservations:
 class Outcome:
     """Result of an assimilation.
 
-    withheld_before, withheld_after  withheld observations as they are simulated, (p,)
-    clipped  by control the share of cells whose initial state the analysis clips at 0
+    withheld_before, withheld_after  simulated values of withheld observations, (p,)
+    clipped  fraction of cells whose initial state is clipped at 0 in the analysis, by control
     """
 
     analysis: Analysis
@@ -257,7 +259,7 @@ class Outcome:
 
 
 class Study:
-    """A case with its model, ready to be assimilated; made by :func:`opened`."""
+    """Assimilation of a case with its open model, see :func:`open_study`."""
 
     def __init__(self, simulation: Simulation, seen: StudyObservations, model: AirFieldModel, domain: Domain) -> None:
         self.case: Any = simulation.case
@@ -265,10 +267,10 @@ class Study:
         self.observed, self._model, self._domain = seen, model, domain
         self.air_model: AirModel = simulation.model
         self.control: ControlVector = control_vector(self.case, domain.grid)
-        self._sampled = Sampled(model, Operator(seen.observations, domain))
+        self._sampled = SampledFieldModel(model, ObservationOperator(seen.observations, domain))
 
     def plan(self) -> Report:
-        """What is to be done: observations, instants, and controls with their background deviations."""
+        """Return a summary of the assimilation: observations, instants, and controls with their background errors."""
         seen, section = self.observed, self.case.assimilation
         groups = [(name, int(rows.size)) for name, rows in seen.observations.groups().items()]
         facts: dict[str, Cell] = {
@@ -287,14 +289,14 @@ class Study:
         return Report(f"4D-Var: {self.case.title}", tables, facts)
 
     def simulated(self, controls: Controls, of: Observations) -> Array:
-        """Return what a run with these controls simulates of some observations, (p,)."""
-        return Sampled(self._model, Operator(of, self._domain)).value_and_gradient(controls)[0]
+        """Return the simulated values of observations in a run with these controls, (p,)."""
+        return SampledFieldModel(self._model, ObservationOperator(of, self._domain)).value_and_gradient(controls)[0]
 
-    def run(self, file: Path | None = None, see: See | None = None) -> Outcome:
-        """Minimise; with a file it goes on from there."""
+    def run(self, file: Path | None = None, on_iteration: OnIteration | None = None) -> Outcome:
+        """Minimise; resumes from the state in the file if there is one."""
         minimisation = fourdvar(self.case, self._sampled, self.observed.observations, file)
         minimisation.writes = self.air_model.subdomain.ranks.rank == 0
-        analysis = minimisation.run(see)
+        analysis = minimisation.run(on_iteration)
         posterior, withheld = self._posterior(minimisation, analysis), self.observed.withheld
         clipped = self._model.clipped(analysis.controls)
         if withheld is None:
@@ -304,7 +306,7 @@ class Study:
         return Outcome(analysis, posterior, before, after, clipped)
 
     def _posterior(self, minimisation: FourDVar, analysis: Analysis) -> Posterior | None:
-        """The spread of the analysis, of the whole Hessian where that costs no more than its probes."""
+        """Return the spread of the analysis, from the full Hessian if that takes no more runs than the probes."""
         section, size = self.case.assimilation, self.control.size
         if not section.probes:
             return None
@@ -315,18 +317,18 @@ class Study:
 
 
 def check_case(case: object) -> None:
-    """Raise CaseError for a case that is no assimilation."""
+    """Raise CaseError for a case without an assimilation."""
     if not isinstance(case, Case):
-        raise CaseError("4D-Var is for the model air; this case is of another one")
+        raise CaseError("4D-Var is for the model air; this case is of another model")
     if case.assimilation.scheme == "none":
-        raise CaseError('assimilation.scheme = "none": this case assimilates nothing; see docs/how-to/assimilation.md')
+        raise CaseError('assimilation.scheme = "none": this case has no assimilation; see docs/how-to/assimilation.md')
 
 
 @contextmanager
-def opened(case: Case, seen: StudyObservations, progress: Progress = lambda part, done: None) -> Iterator[Study]:
-    """Build the model of a case and yield the study; raises what a simulation of the case does, and CaseError.
+def open_study(case: Case, seen: StudyObservations, progress: Progress = lambda part, done: None) -> Iterator[Study]:
+    """Build the model of a case and yield the study; raises the errors of a simulation of the case, and CaseError.
 
-    With several ranks all of them make the same study, and only the first one writes.
+    With several ranks all of them run the same study, and only the first one writes.
     """
     with Simulation(case.without_groups()) as simulation, raising_together(simulation.model.subdomain.ranks):
         species, model = case.assimilation.observations.species, simulation.model

@@ -1,4 +1,4 @@
-"""Identical twins: observations of a run whose factors are known, and how well these are found again."""
+"""Identical twin experiment: observations of a run with known factors, and the errors of the estimated factors."""
 
 import csv
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from airshed.core.errors import CaseError
 from airshed.core.report import Cell, Table
 from airshed.grid import Grid
 from airshed.inverse.fourdvar.control import Controls, ControlVector
-from airshed.inverse.fourdvar.study import Outcome, Study, StudyObservations, check_case, opened, window_of
+from airshed.inverse.fourdvar.study import Outcome, Study, StudyObservations, check_case, open_study, window_length
 from airshed.inverse.gradient import Progress
 from airshed.models.air.case import Case
 from airshed.models.air.landcover import land_fraction
@@ -22,14 +22,14 @@ from airshed.observations.observation import Observation, Observations
 COLUMNS: Final = ("station", "lon", "lat", "species", "value", "unit", "time", "averaging", "error",
                   "representativeness")  # fmt: skip
 WELL_OBSERVED: Final = 0.5
-"""A control is well observed where the analysis knows it to this share of the background's deviation."""
+"""A control is well observed if its analysis error is below this fraction of its background error."""
 
 _HOUR: Final = 3600.0
 _LEAST_OF_MEAN: Final = 0.2
 
 
 def truth(case: Case, control: ControlVector) -> Controls:
-    """Return the controls of the true run: random factors by the seed of the case; increments are 0."""
+    """Return the controls of the true run: random factors from the seed of the case; increments are 0."""
     random, twin = np.random.default_rng([case.assimilation.twin.seed, 0]), case.assimilation.twin
     low, high = np.log([twin.minimum_factor, twin.maximum_factor]).tolist()
     return {
@@ -41,17 +41,17 @@ def truth(case: Case, control: ControlVector) -> Controls:
 
 
 def make_twin(case: Case, progress: Progress = lambda part, done: None) -> list[Path]:
-    """Run the truth, and write what stations see of it, with noise, to the files that the case reads.
+    """Run the truth, and write its values at random stations, with noise, to the observation files of the case.
 
     sigma = noise x max(value, a fifth of the mean of all values of the species)
-    raises  CaseError for a case without `assimilation.twin.stations`, or whose files are not named one by one
+    raises  CaseError for a case without `assimilation.twin.stations`, or with patterns of file names
     """
     check_case(case)
     paths = _paths(case)
     twin, grid = case.assimilation.twin, case.make_grid()
     rows = _rows(case, _places(case, grid))
     observations = Observations.of(rows)
-    with opened(case, StudyObservations(observations, None, ()), progress) as study:
+    with open_study(case, StudyObservations(observations, None, ()), progress) as study:
         exact = study.simulated(truth(case, study.control), observations)
         first = study.air_model.subdomain.ranks.rank == 0
     random = np.random.default_rng([twin.seed, 2])
@@ -60,17 +60,17 @@ def make_twin(case: Case, progress: Progress = lambda part, done: None) -> list[
         sigma[numbers] = twin.noise * np.maximum(exact[numbers], _LEAST_OF_MEAN * exact[numbers].mean())
     values = exact + sigma * random.standard_normal(exact.size)
     lines = [_line(case, row, *pair) for row, *pair in zip(rows, values.tolist(), sigma.tolist(), strict=True)]
-    kept = len(rows) * twin.stations // (twin.stations + twin.withheld)
-    for path, mine in zip(paths, (lines[:kept], lines[kept:]), strict=False) if first else ():
+    assimilated = len(rows) * twin.stations // (twin.stations + twin.withheld)
+    for path, mine in zip(paths, (lines[:assimilated], lines[assimilated:]), strict=False) if first else ():
         with write_whole(path) as part, part.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([COLUMNS, *mine])
     return paths
 
 
 def twin_facts(study: Study, outcome: Outcome) -> tuple[dict[str, Cell], Table]:
-    """Return how far factors are from the truth before and after, as the root mean square of ln f - ln f_true.
+    """Return the errors of factors before and after, as the root mean square of ln f - ln f_true.
 
-    Where the posterior is known, also that of the controls that are well observed.
+    If the posterior was estimated, also the errors of well observed factors.
     """
     true, rows = truth(study.case, study.control), []
     for block in study.control.blocks:
@@ -82,7 +82,7 @@ def twin_facts(study: Study, outcome: Outcome) -> tuple[dict[str, Cell], Table]:
         well = np.array([row[7] < WELL_OBSERVED * row[6] for row in rows])
         facts |= {"well observed factors": int(well.sum()), **_reduction("well observed factors", errors[well])}
     columns = ("control", "part of day", "place", "truth", "before", "after", "sigma before", "sigma after")
-    return facts, Table("Factors of the twin", columns, rows)
+    return facts, Table("Factors of the twin experiment", columns, rows)
 
 
 def _reduction(name: str, errors: Array) -> dict[str, Cell]:
@@ -109,33 +109,35 @@ def _factors(study: Study, outcome: Outcome, name: str, true: Array) -> list[lis
 def _paths(case: Case) -> list[Path]:
     observed, twin = case.assimilation.observations, case.assimilation.twin
     if not twin.stations:
-        raise CaseError("assimilation.twin.stations is 0: this case is no twin; give a number of stations")
-    asked = [("stations", observed.stations), *([("withheld", observed.withheld)] if twin.withheld else [])]
-    for key, names in asked:
+        raise CaseError(
+            "assimilation.twin.stations is 0: this case is not a twin experiment; give a number of stations"
+        )
+    files = [("stations", observed.stations), *([("withheld", observed.withheld)] if twin.withheld else [])]
+    for key, names in files:
         if len(names) != 1 or "*" in names[0]:
-            raise CaseError(f"assimilation.observations.{key} must name one file, which the twin writes")
-    return [case.path(names[0]) for _, names in asked]
+            raise CaseError(f"assimilation.observations.{key} must name one file, which the twin experiment writes")
+    return [case.path(names[0]) for _, names in files]
 
 
 def _places(case: Case, grid: Grid) -> Array:
-    """Return random places on land, longitudes and latitudes (2, n), within the centres of the outer cells."""
+    """Return random locations on land, longitudes and latitudes (2, n), within the centres of the outer cells."""
     twin, land = case.assimilation.twin, land_fraction(grid)
     random, found = np.random.default_rng([twin.seed, 1]), []
-    wanted = twin.stations + twin.withheld
-    for _ in range(1000 * wanted):
+    count = twin.stations + twin.withheld
+    for _ in range(1000 * count):
         x, y = (random.uniform(axis[0], axis[-1], 1) for axis in (grid.x, grid.y))
         cell = int(np.abs(grid.y - y).argmin()), int(np.abs(grid.x - x).argmin())
         lon, lat = (float(each[0]) for each in grid.mapping.to_lonlat(x, y))
         if land[cell] > 0.5:
             found.append((round(lon, 3), round(lat, 3)))
-        if len(found) == wanted:
+        if len(found) == count:
             return np.array(found).T
-    raise CaseError("the area has too little land for the stations of a twin")
+    raise CaseError("the area has too little land for the stations of a twin experiment")
 
 
 def _rows(case: Case, places: Array) -> list[Observation]:
-    """Return hourly means of each observed species at each place, still without values."""
-    hours = int(window_of(case) // _HOUR)
+    """Return hourly means of each observed species at each location, without values."""
+    hours = int(window_length(case) // _HOUR)
     return [
         Observation(f"T{number:03d}", "surface", species, lon, lat, _HOUR * hour, _HOUR * (hour + 1), np.nan, "ppb",
                     1.0, "twin")

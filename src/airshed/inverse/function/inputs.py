@@ -1,8 +1,8 @@
 """Inputs of a run as a function: factors on emission and on rates, initial mixing ratios and boundary values.
 
-Each kind of input has its values as the case has them (``own``), sets other values in a model before its first step,
-and derives their adjoints from those of the run. Emission with factors divides each source into parts on which the same
-controls act, each part an exact multiple of its own; 4D-Var uses it as well.
+Each kind of input has the values of the case (``own``) and sets other values in a model before its first step. It
+derives its sensitivities from those of the run. Factors on emission divide each source into parts on which the same
+controls act, so that each part is scaled exactly. 4D-Var uses them as well.
 """
 
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ Item = TypeVar("Item")
 Controls = Mapping[str, Array]
 """Factors [1] by the name of their control."""
 
-_EVERYWHERE: Final = "sectors and regions are those of an inventory, and this case has none (emissions.inventory)"
+_EVERYWHERE: Final = "sectors and regions need an inventory, which this case does not have (emissions.inventory)"
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ class ActiveControl:
     region: int | None
 
     def place(self, hour: int) -> tuple[int, ...]:
-        """Return where the factor of an hour of the day (UTC) stands in the control's array."""
+        """Return the index of the factor for an hour of the day (UTC) in the array of the control."""
         part = hour * self.control.parts_of_day // 24
         return (part,) if self.region is None else (part, self.region)
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a source, without factors, and for each of its species the controls that act on it."""
+class SourcePart:
+    """Part of a source without factors, and the controls that act on each of its species."""
 
     source: Source
     acting: tuple[tuple[ActiveControl, ...], ...]
 
 
 class Factors:
-    """The factors of all controls, and the hour of the day that holds a time [s] since the start.
+    """Factors of all controls, by the hour of the day.
 
-    subdomain  the columns of this rank, which its sources emit into; controls are of the whole area on all ranks
+    subdomain  columns of this rank, into which its sources emit; the arrays of controls cover the whole area
     """
 
     def __init__(self, start: np.datetime64, subdomain: Subdomain) -> None:
@@ -66,27 +66,27 @@ class Factors:
         self._late = float((start - start.astype("datetime64[D]")) / np.timedelta64(1, "s"))
 
     def hour(self, seconds: float) -> int:
-        """Return the hour of the day, 0 to 23, UTC."""
+        """Return the hour of the day (UTC), 0 to 23, of a time [s] since the start."""
         return int((self._late + seconds) % SECONDS_PER_DAY // SECONDS_PER_HOUR)
 
     def of(self, acting: ActiveControl, hour: int) -> Any:
-        """Return a factor in an hour of the day: a number, or an array (lat, lon) of this rank's columns."""
+        """Return the factor of a control in an hour of the day: a number, or an array (lat, lon) on this rank."""
         factor = self.controls[acting.control.name][acting.place(hour)]
         return self.subdomain.window.of(factor) if acting.control.resolution == "cell" else factor
 
 
 class FactoredSource:
-    """A source whose parts are multiplied by factors:  rate[k] = sum over parts p of product of f_b, p  x  rate_p[k].
+    """Source with factors on its parts:  rate[k] = sum over parts p of product of f_b, p  x  rate_p[k].
 
-    It has the species, levels and changes of the source itself; a factor changes with the full hour UTC.
+    It has the species, levels and changes of the original source. Factors change at full hours UTC.
     """
 
-    def __init__(self, source: Source, parts: Sequence[Part], factors: Factors) -> None:
+    def __init__(self, source: Source, parts: Sequence[SourcePart], factors: Factors) -> None:
         self.species, self.levels, self.changes = source.species, source.levels, source.changes
         self._parts, self._factors = parts, factors
 
     def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], (species, levels, lat, lon)."""
+        """Return the emission [mol/s per cell], (species, levels, lat, lon)."""
         hour, total = self._factors.hour(seconds), np.zeros(())
         for part in self._parts:
             rate = np.array(part.source.rate(seconds))
@@ -97,12 +97,13 @@ class FactoredSource:
         return total
 
     def add_gradient(self, seconds: float, adjoint: Mapping[str, Array], into: Mapping[str, Array]) -> None:
-        """Add the gradient by the factors, of one period that begins at a time [s].
+        """Add the gradient with respect to the factors in one period, which begins at a time [s].
 
             dJ/df_b = sum over cells of  dJ/drate  x  rate_p  x  product of the other factors
 
-        adjoint  dJ/drate [s/mol] of a period by species, (level, lat, lon): of a rate, so that its length is in it
-        Adjoints and gradients are of the whole area; all ranks call this together.
+        adjoint  dJ/drate [s/mol] of the period by species, (level, lat, lon); it includes the length of the period
+
+        Adjoints and gradients cover the whole area. All ranks call this together.
         """
         hour, own = self._factors.hour(seconds), self._factors.subdomain.window.of
         for part in self._parts:
@@ -119,9 +120,9 @@ class FactoredSource:
 
 
 def factored(sources: Iterable[Source], controls: Sequence[ControlSection], factors: Factors) -> list[FactoredSource]:
-    """Return sources on which the controls of emission act.
+    """Return the sources with the factors of emission controls.
 
-    raises  CaseError for a sector or region that emits nothing here, or a control on species without emission
+    raises  CaseError for a sector or region without emission in this case, or a control of species without emission
     """
     given, chosen = list(sources), [each for each in controls if each.target == "emission"]
     _check(given, chosen)
@@ -131,10 +132,10 @@ def factored(sources: Iterable[Source], controls: Sequence[ControlSection], fact
 def gradient_by_factors(
     sources: Iterable[FactoredSource], species: Sequence[str], adjoints: Mapping[float, Array], into: Controls
 ) -> None:
-    """Add the gradient by the factors of all sources.
+    """Add the gradient with respect to the factors on all sources.
 
-    species   of the mechanism, in the order of the adjoints
-    adjoints  dJ/drate [s/mol] in periods, by the beginning [s] of each: (species, level, lat, lon)
+    species   species of the mechanism, in the order of the adjoints
+    adjoints  dJ/drate [s/mol] by the beginning [s] of each period: (species, level, lat, lon)
     """
     given = list(sources)
     for begin, adjoint in adjoints.items():
@@ -143,7 +144,7 @@ def gradient_by_factors(
             source.add_gradient(begin, by_species, into)
 
 
-def _parts(source: Source, controls: Sequence[ControlSection]) -> list[Part]:
+def _parts(source: Source, controls: Sequence[ControlSection]) -> list[SourcePart]:
     mine = [each for each in controls if set(each.species) & set(source.species)]
     if not isinstance(source, Inventory):
         acting = [ActiveControl(each, None) for each in mine if not each.sectors and not each.regions]
@@ -164,14 +165,14 @@ def _parts(source: Source, controls: Sequence[ControlSection]) -> list[Part]:
 
 
 def _region(control: ControlSection, country: str) -> int:
-    """Return the number of a country among the regions of a control; 0 where it acts on all, -1 where not on it."""
+    """Return the index of a country in the regions of a control; 0 for a control of all regions, -1 if not listed."""
     if not control.regions:
         return 0
     return control.regions.index(country) if country in control.regions else -1
 
 
-def _part(source: Source, acting: Sequence[ActiveControl]) -> Part:
-    return Part(source, tuple(tuple(a for a in acting if name in a.control.species) for name in source.species))
+def _part(source: Source, acting: Sequence[ActiveControl]) -> SourcePart:
+    return SourcePart(source, tuple(tuple(a for a in acting if name in a.control.species) for name in source.species))
 
 
 def _alike(names: Iterable[str], of: Callable[[str], Item]) -> dict[Item, list[str]]:
@@ -187,21 +188,22 @@ def _check(sources: Sequence[Source], controls: Sequence[ControlSection]) -> Non
     emitted = {name for source in sources for name in source.species}
     for control in controls:
         if not set(control.species) & emitted:
-            raise CaseError(f"the control {control.name} acts on {', '.join(control.species)}, which nothing emits")
-        for what, asked in (("sectors", control.sectors), ("regions", control.regions)):
-            known = [name for each in inventories for name in (each.sectors if what == "sectors" else each.countries)]
-            for name in asked:
+            names = ", ".join(control.species)
+            raise CaseError(f"the control {control.name} acts on {names}, which no source of this case emits")
+        for key, listed in (("sectors", control.sectors), ("regions", control.regions)):
+            known = [name for each in inventories for name in (each.sectors if key == "sectors" else each.countries)]
+            for name in listed:
                 if name not in known:
                     why = suggestion(name, known) if known else _EVERYWHERE
-                    raise CaseError(f"the control {control.name}: {name!r} of its {what} emits nothing here; {why}")
+                    raise CaseError(f"the control {control.name}: {name!r} in {key} has no emission here; {why}")
 
 
 class Inputs(ABC):
     """Inputs of one kind.
 
-    own            their values as the case has them, by name
-    source_levels  lowest levels for which adjoints of sources are requested
-    reactions      whether factors on the rates of reactions are
+    own            values of the case, by name
+    source_levels  number of lowest levels for which adjoints of sources are needed
+    reactions      whether adjoints of factors on reaction rates are needed
     """
 
     own: Mapping[str, Array]
@@ -210,17 +212,17 @@ class Inputs(ABC):
 
     @abstractmethod
     def apply(self, values: Mapping[str, Array]) -> None:
-        """Give the model values of all of them, at its beginning; raises CaseError for values that cannot be."""
+        """Set the values in the model before its first step; raises CaseError for invalid values."""
 
     @abstractmethod
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
-        """Return their adjoints, of a run with these values."""
+        """Return the adjoints of the inputs for a run with these values."""
 
 
 class EmissionFactors(Inputs):
-    """Factors on emission, by the names of controls, see :mod:`airshed.inverse.function.inputs`.
+    """Factors on emission by the names of controls, see :mod:`airshed.inverse.function.inputs`.
 
-    Shapes: () for the domain, (region,) or (lat, lon); with the parts of the day in front where there are several.
+    Shapes: () for the domain, (region,) or (lat, lon); with a leading axis for parts of the day if there are several.
     """
 
     def __init__(self, model: AirModel, controls: Sequence[ControlSection]) -> None:
@@ -231,12 +233,12 @@ class EmissionFactors(Inputs):
         self.own = {name: np.ones(each[1:] if each[0] == 1 else each) for name, each in self._shapes.items()}
 
     def apply(self, values: Mapping[str, Array]) -> None:
-        """See :class:`Inputs`."""
+        """Set the factors; see :class:`Inputs`."""
         self._factors.controls = self._whole(values)
         self._model.sources.replace(self._sources)
 
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
-        """See :class:`Inputs`."""
+        """Return the adjoints of the factors; see :class:`Inputs`."""
         self._factors.controls = self._whole(values)
         into = {name: np.zeros(shape) for name, shape in self._shapes.items()}
         gradient_by_factors(self._sources, self._model.network.names, found.sources, into)
@@ -254,27 +256,27 @@ def _shape(control: ControlSection, columns: tuple[int, ...]) -> tuple[int, ...]
 class MixingRatios(Inputs):
     """Mixing ratios [mol/mol] of species.
 
-    kind  "initial", at the beginning, with the spin-up in the run (level, lat, lon); "boundary", the lateral boundary
-          profile (level,); "top", above the area (). The air at the beginning stays as it is with the last two.
+    kind  "initial", at the beginning of the run, before the spin-up (level, lat, lon); "boundary", the profile at the
+          lateral boundary (level,); "top", above the area (). The last two do not change the initial mixing ratios.
     """
 
     def __init__(self, model: AirModel, kind: str, names: Iterable[str]) -> None:
         known = model.network.names
         for name in names:
             if name not in known:
-                raise CaseError(f"inputs {kind}: {name!r} is no species of the mechanism; {suggestion(name, known)}")
+                raise CaseError(f"inputs {kind}: {name!r} is not a species of the mechanism; {suggestion(name, known)}")
         if kind == "boundary" and model.forcing.boundary is not None:
-            raise CaseError("the input boundary is a profile; this run has boundary concentrations along its faces")
+            raise CaseError("the input boundary is a profile, but this run has boundary concentrations by face cell")
         self._model, self._kind = model, kind
         self._rows = {name: model.network.index(name) for name in names}
         self.own = self._of(self._whole())
 
     def apply(self, values: Mapping[str, Array]) -> None:
-        """See :class:`Inputs`."""
+        """Set the mixing ratios; see :class:`Inputs`."""
         model, whole = self._model, self._whole()
         for name, row in self._rows.items():
             if values[name].min(initial=0.0) < 0.0 or values[name].max(initial=0.0) > 1.0:
-                raise CaseError(f"input {self._kind} {name}: there are mixing ratios below 0 or above 1 mol/mol")
+                raise CaseError(f"input {self._kind} {name} has mixing ratios below 0 or above 1 mol/mol")
             whole[row] = values[name]
         if self._kind == "initial":
             model.begin_with(model.subdomain.window.of(whole))
@@ -284,7 +286,7 @@ class MixingRatios(Inputs):
             model.set_boundary(given["boundary"], given["top"])
 
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
-        """See :class:`Inputs`."""
+        """Return the adjoints of the mixing ratios; see :class:`Inputs`."""
         by_kind = {"initial": found.initial, "boundary": found.boundary_profile, "top": found.top}
         return self._of(by_kind[self._kind])
 
@@ -300,7 +302,7 @@ class MixingRatios(Inputs):
 
 
 class ReactionRates(Inputs):
-    """Factors on the rate constants of reactions, by their labels, ()."""
+    """Factors on the rate constants of reactions, by their labels; each has the shape ()."""
 
     reactions = True
 
@@ -311,14 +313,14 @@ class ReactionRates(Inputs):
         self.own = {label: np.ones(()) for label in factors.values}
 
     def apply(self, values: Mapping[str, Array]) -> None:
-        """See :class:`Inputs`."""
+        """Set the factors; see :class:`Inputs`."""
         for label in self._numbers:
             if values[label] <= 0.0:
-                raise CaseError(f"input rates {label}: a factor of {float(values[label]):g}; it is to be above 0")
+                raise CaseError(f"input rates {label}: the factor is {float(values[label]):g}; it must be above 0")
             self._factors.values[label] = float(values[label])
         self._model.forcing.renew()
 
     def adjoints(self, values: Mapping[str, Array], found: Adjoints) -> dict[str, Array]:
-        """See :class:`Inputs`; the run knows that of a relative change of the rate, k df/f."""
+        """Return the adjoints of the factors f, from those of relative changes df / f; see :class:`Inputs`."""
         assert found.reactions is not None
         return {label: found.reactions[number] / values[label] for label, number in self._numbers.items()}

@@ -1,4 +1,4 @@
-"""One simulation that runs repeatedly from its start, each time with other inputs, and is reversed."""
+"""Repeated forward runs and backward passes of one simulation with different inputs."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -10,9 +10,9 @@ from airshed.core.arrays import Array
 from airshed.inverse.backward import Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.trajectory import Trajectory, as_arrays, as_snapshot
-from airshed.inverse.cost import Fields, Force, See
+from airshed.inverse.cost import AdjointForcing, Fields, OnFields
 from airshed.inverse.function.inputs import Inputs
-from airshed.inverse.gradient import ObservedCost, Progress, run_forward
+from airshed.inverse.gradient import CostEvaluator, Progress, run_forward
 from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
@@ -22,12 +22,12 @@ Values = Mapping[str, Mapping[str, Array]]
 
 
 class RepeatedRun:
-    """Runs a simulation that has not begun, any number of times. One run at a time has its checkpoints stored.
+    """Repeated runs of a simulation from its start. The checkpoints of one run at a time are stored.
 
-    times     [s] since the start of the case, rising: fields are shown there, and steps end there
-    species   that are shown, in the order of the fields
-    inputs    that change from run to run, by their kind
-    progress  callback for the progress of a run, "forward" or "backward"; an exception ends the run
+    times     times [s] since the start of the case at which fields are output, in ascending order; steps end there
+    species   output species, in the order of the fields
+    inputs    inputs that differ between runs, by their kind
+    progress  callback for the progress of a run, "forward" or "backward"; an exception stops the run
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class RepeatedRun:
         self._beginning = {name: np.array(array) for name, array in as_arrays(model.save()).items()}
         self._last: tuple[Values, Trajectory, list[Action]] | None = None
 
-    def forward(self, values: Values, on_fields: See) -> None:
-        """Run from the start with these inputs, and store checkpoints."""
+    def forward(self, values: Values, on_fields: OnFields) -> None:
+        """Run from the start with these inputs and store checkpoints."""
         self.close()
         self._model.restore(as_snapshot({name: array.copy() for name, array in self._beginning.items()}))
         for kind, each in self._inputs.items():
@@ -49,17 +49,17 @@ class RepeatedRun:
         trajectory = Trajectory(self._model)
         try:
             cost = FieldsCost(self._times, self._species, on_fields)
-            observed = ObservedCost(self._model, cost, self._simulation.end)
+            observed = CostEvaluator(self._model, cost, self._simulation.end)
             actions = list(run_forward(self._simulation, trajectory, observed, self.progress))
         except BaseException:
             trajectory.close()
             raise
         self._last = values, trajectory, actions
 
-    def reverse(self, values: Values, force: Force) -> dict[str, dict[str, Array]]:
-        """Reverse the run with these inputs, and discard it; return the adjoints of the inputs.
+    def reverse(self, values: Values, force: AdjointForcing) -> dict[str, dict[str, Array]]:
+        """Reverse the run with these inputs, and discard its checkpoints; return the adjoints of the inputs.
 
-        It runs forward before, unless it was the last run and has not been reversed.
+        The forward run is repeated, unless it was the last run and has not been reversed yet.
         """
         if self._last is None or not _are_equal(self._last[0], values):
             self.forward(values, lambda number, fields: None)
@@ -90,23 +90,23 @@ def _are_equal(one: Values, other: Values) -> bool:
 
 @dataclass
 class FieldsCost:
-    """The fields of some species at some times, as a :class:`airshed.inverse.cost.Cost` without a value.
+    """Fields of some species at some times, as a :class:`airshed.inverse.cost.Cost` without a value.
 
-    on_fields  receives the fields of a time in the forward run
-    force      returns the gradient by them in the backward pass
+    on_fields  callback for the fields of a time in the forward run
+    force      function that returns the gradient with respect to these fields in the backward pass
     """
 
     times: Sequence[float]
     species: Sequence[str]
-    on_fields: See = lambda number, fields: None
-    force: Force | None = None
+    on_fields: OnFields = lambda number, fields: None
+    force: AdjointForcing | None = None
     value: float = 0.0
 
-    def see(self, seconds: float, fields: Fields) -> None:
-        """See :class:`airshed.inverse.cost.Cost`."""
+    def observe(self, seconds: float, fields: Fields) -> None:
+        """Pass the fields of a time to the callback."""
         self.on_fields(self.times.index(seconds), np.stack([fields(name) for name in self.species]))
 
     def gradient(self, seconds: float) -> Mapping[str, Array]:
-        """See :class:`airshed.inverse.cost.Cost`."""
+        """Return the gradient with respect to the fields of a time."""
         assert self.force is not None
         return dict(zip(self.species, self.force(self.times.index(seconds)), strict=True))

@@ -1,20 +1,20 @@
-"""A run of a case as a differentiable function, NumPy in and NumPy out: what adapters to other frameworks wrap.
+"""A run of a case as a differentiable function of NumPy arrays, which adapters to other frameworks wrap.
 
     fields = f(inputs),    f.vjp(inputs, cotangents) = (d fields / d inputs)^T cotangents
 
     outputs = {"O3": ["6 h", "12 h"], "NO2": "12 h"}        mixing ratios of species at times since the start
     inputs = {
         "factors": {"road": {"species": ["NO", "NO2"], "sectors": ["F_RoadTransport"], "regions": ["DE", "FR"]}},
-        "initial": ["O3"],        mixing ratios at the beginning, that of the spin-up (level, lat, lon) [mol/mol]
-        "boundary": ["O3"],       at the sides of the area (level,) [mol/mol]
-        "top": ["O3"],            above it () [mol/mol]
+        "initial": ["O3"],        mixing ratios at the beginning of the spin-up (level, lat, lon) [mol/mol]
+        "boundary": ["O3"],       at the lateral boundary (level,) [mol/mol]
+        "top": ["O3"],            above the area () [mol/mol]
         "rates": ["R1"],          factors on rate constants, by the labels of reactions ()
     }
 
-A factor multiplies the emission of `species`, by default of all sources, or that of an inventory's `sectors` and
-`regions`. There is one for the domain, () by default; one for each region with `resolution = "region"`, (region,); one
-for each column with `resolution = "cell"`, (lat, lon). With `parts_of_day` = n there are n, of equal parts of the day
-(UTC), in front. A list of species alone stands for a table with nothing else.
+A factor multiplies the emission of `species` from all sources, or from `sectors` and `regions` of an inventory. By
+default there is one factor for the domain, (); with `resolution = "region"` one for each region, (region,); with
+`resolution = "cell"` one for each column, (lat, lon). With `parts_of_day` = n there are n factors, one for each of n
+equal parts of the day (UTC), in a leading axis. A list of species is short for a table with this list only.
 """
 
 import threading
@@ -63,20 +63,20 @@ def requested_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
         where = f"outputs {name}"
         times = tuple(float(each) if isinstance(each, Real) else to(each, "s", where=where) for each in listed)
         if not times or list(times) != sorted(set(times)) or not 0.0 <= times[0] <= times[-1] <= end:
-            raise CaseError(f"{where} = {given!r}: give times that rise, within the case, 0 to {end:g} s")
+            raise CaseError(f"{where} = {given!r}: give ascending times within the case, 0 to {end:g} s")
         found[name] = times
     if not any(times[-1] > 0.0 for times in found.values()):
-        raise CaseError("outputs: all are of the start of the case; ask for a later time")
+        raise CaseError("outputs: all times are the start of the case; give a later time")
     return found
 
 
 def requested_inputs(
     inputs: Mapping[str, Any],
 ) -> tuple[tuple[ControlSection, ...], dict[str, tuple[str, ...]]]:
-    """Return factors on emission, and names by the other kinds; raises CaseError for unknown names, and for none."""
+    """Return the factors on emission, and the names of other inputs by kind; raises CaseError for invalid ones."""
     for kind in inputs:
         if kind not in KINDS:
-            raise CaseError(f"inputs: {kind!r} is no kind of them; {suggestion(kind, KINDS)}")
+            raise CaseError(f"inputs: {kind!r} is not a kind of input; {suggestion(kind, KINDS)}")
     table = inputs.get("factors", {})
     if not isinstance(table, Mapping):
         raise CaseError(f"inputs factors = {table!r}: give a table of factors by their names")
@@ -86,14 +86,14 @@ def requested_inputs(
         given = inputs.get(kind, ())
         names[kind] = some = (given,) if isinstance(given, str) else tuple(given)
         if len(set(some)) < len(some) or not all(isinstance(name, str) for name in some):
-            raise CaseError(f"inputs {kind} = {given!r}: give names, each once")
+            raise CaseError(f"inputs {kind} = {given!r}: give names, each of them once")
     if not factors and not any(names.values()):
-        raise CaseError(f"inputs: give something that the run depends on: {', '.join(KINDS)}")
+        raise CaseError(f"inputs: no input is given; choose from {', '.join(KINDS)}")
     return factors, names
 
 
-def with_countries_apart(case: Case, factors: Sequence[ControlSection]) -> Case:
-    """Return a case whose inventory keeps countries apart, where a factor acts on some: as it does for 4D-Var."""
+def with_separate_countries(case: Case, factors: Sequence[ControlSection]) -> Case:
+    """Return a case whose inventory has separate countries if a factor acts on regions, as for 4D-Var."""
     if not any(each.regions for each in factors) or case.assimilation.separates_countries:
         return case
     section = case.assimilation.model_copy(update={"scheme": "4dvar", "control": tuple(factors)})
@@ -117,22 +117,21 @@ def _factor(name: str, given: Any) -> ControlSection:
 
 
 Key = tuple[str, str]
-"""The kind of an input, and its name."""
+"""Kind and name of an input."""
 
 
 class RunFunction:
-    """A case that runs again and again; see :mod:`airshed.inverse.function.run_function` for the parameters.
+    """Run of a case as a function; see :mod:`airshed.inverse.function.run_function` for the parameters.
 
-    own     the inputs as the case has them, by kind and name
-    shapes  of the fields of each species, (time, level, lat, lon)
+    own     inputs of the case, by kind and name
+    shapes  shapes of the fields of each species, (time, level, lat, lon)
 
-    Cost: a call is one run forward that stores checkpoints (`adjoint.memory`). A vjp of that very run is one way back,
-    about four times a run, with the second run forward of the checkpoint plan in it; it gives all inputs at once, and
-    is linear in the cotangents. A vjp of another run than the last, or a second one of the same, runs forward before.
+    A call is one forward run that stores checkpoints (`adjoint.memory`). The vjp of that run is one backward pass for
+    all inputs, linear in the cotangents. It takes about four times as long as a run, including the steps that the
+    checkpoint plan repeats. A vjp of an earlier run, or a second vjp of the same run, repeats the forward run.
 
-    With several ranks all of them call everything together, with the same whole fields, and get the same.
-
-    Raises AirshedError for what is wrong with the case, and for a case that has no adjoint.
+    With several ranks all of them make the same calls with the same arrays of the whole area, and return the same.
+    Raises AirshedError for an invalid case, and for a case that has no adjoint.
     """
 
     def __init__(
@@ -140,12 +139,12 @@ class RunFunction:
     ) -> None:
         loaded: Any = load_case(case) if isinstance(case, str | Path) else case
         if not isinstance(loaded, Case):
-            raise CaseError(f"a run as a function is one of the model air; this case is of the model {loaded.model}")
+            raise CaseError(f"only the model air can be run as a function; this case is of the model {loaded.model}")
         factors, names = requested_inputs(inputs)
         self._times_of = requested_outputs(outputs, loaded.time.length.value)
         self._times = sorted({time for times in self._times_of.values() for time in times})
         rates = RateFactors(names["rates"])
-        loaded = with_countries_apart(loaded, factors).without_groups()
+        loaded = with_separate_countries(loaded, factors).without_groups()
         with ExitStack() as stack:
             simulation = stack.enter_context(
                 Simulation(loaded, rate_factors=rates if names["rates"] else None, **given)
@@ -158,23 +157,24 @@ class RunFunction:
             kinds |= {"rates": ReactionRates(self._model, rates)} if names["rates"] else {}
             for name in self._times_of:
                 if name not in self._model.network.names:
-                    raise CaseError(f"outputs: {name!r} is no species; {suggestion(name, self._model.network.names)}")
+                    known = self._model.network.names
+                    raise CaseError(f"outputs: {name!r} is not a species; {suggestion(name, known)}")
             self._runs = RepeatedRun(simulation, self._times, list(self._times_of), kinds)
             stack.callback(self._runs.close)
             self._end = weakref.finalize(self, stack.pop_all().close)
-            self._end.atexit = False  # the system frees all then
+            self._end.atexit = False  # at exit the system releases everything
         self.own: dict[Key, Array] = {(kind, name): v for kind, each in kinds.items() for name, v in each.own.items()}
         self.shapes = {name: (len(times), *self._model.whole.shape) for name, times in self._times_of.items()}
         self._use = threading.Lock()
 
     def __call__(self, inputs: Mapping[Key, Array]) -> dict[str, Array]:
-        """Run with these inputs, the others as the case has them; return the fields of each species [mol/mol].
+        """Run with these inputs, and those of the case for the rest; return the fields of each species [mol/mol].
 
-        Raises NumericalError for a run that leaves the finite numbers, CaseError for inputs that cannot be.
+        Raises NumericalError for a run with values that are not finite, CaseError for invalid inputs.
         """
         found = {name: np.zeros(shape) for name, shape in self.shapes.items()}
 
-        def see(k: int, fields: Array) -> None:
+        def on_fields(k: int, fields: Array) -> None:
             for field, (name, times) in zip(fields, self._times_of.items(), strict=True):
                 if self._times[k] in times:
                     found[name][times.index(self._times[k])] = field
@@ -182,11 +182,11 @@ class RunFunction:
         values = self._filled(inputs)
         with self._use:
             self._check_open()
-            self._runs.forward(values, see)
+            self._runs.forward(values, on_fields)
         return found
 
     def vjp(self, inputs: Mapping[Key, Array], cotangents: Mapping[str, Array]) -> dict[Key, Array]:
-        """Return the adjoints of all inputs of the run with these inputs, given those of its fields."""
+        """Return the vector-Jacobian product: adjoints of all inputs from cotangents of the fields."""
         values = self._filled(inputs)
 
         def force(k: int) -> Array:
@@ -203,25 +203,25 @@ class RunFunction:
 
     def _check_open(self) -> None:
         if not self._end.alive:
-            raise CaseError("this run was closed; make a new one")
+            raise CaseError("this run is closed; create a new one")
 
     def _filled(self, inputs: Mapping[Key, Array]) -> dict[str, dict[str, Array]]:
-        """Return the values of all inputs, copies; raises CaseError for other shapes, and what is not finite."""
+        """Return copies of the values of all inputs; raises CaseError for wrong shapes and infinite or NaN values."""
         found: dict[str, dict[str, Array]] = {}
         for (kind, name), value in (self.own | dict(inputs)).items():
             self.check((kind, name), np.shape(value))
             found.setdefault(kind, {})[name] = copy = np.array(value, dtype=np.float64)
             if not np.isfinite(copy).all():
-                raise CaseError(f"input {kind} {name} holds values that are not finite")
+                raise CaseError(f"input {kind} {name} has values that are not finite")
         return found
 
     def check(self, key: Key, shape: tuple[int, ...]) -> None:
-        """Raise CaseError for an input that this run does not have, or of another shape."""
+        """Raise CaseError for an input that this run does not have, or for a wrong shape."""
         if key not in self.own:
             known = [name for kind, name in self.own if kind == key[0]]
-            raise CaseError(f"{key[1]!r} is no input {key[0]} of this run; {suggestion(key[1], known)}")
+            raise CaseError(f"{key[1]!r} is not an input {key[0]} of this run; {suggestion(key[1], known)}")
         if shape != self.own[key].shape:
-            raise CaseError(f"input {' '.join(key)} has the shape {shape}; this run takes {self.own[key].shape}")
+            raise CaseError(f"input {' '.join(key)} has the shape {shape}; it must be {self.own[key].shape}")
 
     def close(self) -> None:
         """Release threads, files and checkpoints."""
@@ -233,14 +233,14 @@ Table = Mapping[str, Any]
 
 
 class Adapter(ABC):
-    """A run of a case as a differentiable function; see :mod:`airshed.inverse.function.run_function` for its inputs."""
+    """Run of a case as a function of arrays of a framework; see :mod:`airshed.inverse.function.run_function`."""
 
     def __init__(self, function: RunFunction) -> None:
         self._function = function
 
     @property
     def inputs(self) -> dict[str, dict[str, Array]]:
-        """The inputs as the case has them, NumPy arrays by kind and name: where an optimiser may begin."""
+        """Inputs of the case, NumPy arrays by kind and name: the starting point of an optimiser."""
         found: dict[str, dict[str, Array]] = {}
         for (kind, name), value in self._function.own.items():
             found.setdefault(kind, {})[name] = value.copy()
@@ -250,11 +250,24 @@ class Adapter(ABC):
         self, *, factors: Table | None = None, initial: Table | None = None, boundary: Table | None = None,
         top: Table | None = None, rates: Table | None = None,
     ) -> dict[str, Any]:  # fmt: skip
-        """Run, with the inputs that are given and the others as the case has them; return fields by species.
+        """Run with these inputs, and those of the case for the rest.
 
-        returns  mixing ratios (time, level, lat, lon) [mol/mol] of each species of the outputs
-        raises   CaseError for an input that the run does not have, or of another shape or with values that cannot be;
-                 NumericalError for a run that leaves the finite numbers
+        Parameters
+        ----------
+        factors, initial, boundary, top, rates : mapping, optional
+            Values by name, see :mod:`airshed.inverse.function.run_function`.
+
+        Returns
+        -------
+        dict
+            Mixing ratios (time, level, lat, lon) [mol/mol] of each output species.
+
+        Raises
+        ------
+        CaseError
+            For an input that the run does not have, a wrong shape, or values out of range.
+        NumericalError
+            For a run with values that are not finite.
         """
         tables = {"factors": factors, "initial": initial, "boundary": boundary, "top": top, "rates": rates}
         given = {(kind, name): value for kind, table in tables.items() for name, value in (table or {}).items()}
@@ -266,7 +279,7 @@ class Adapter(ABC):
     def _run(self, given: Mapping[Key, Any]) -> dict[str, Any]: ...
 
     def close(self) -> None:
-        """Release threads, files and checkpoints; `with differentiable(...) as run:` does it for you."""
+        """Release threads, files and checkpoints, as `with differentiable(...) as run:` does at its end."""
         self._function.close()
 
     def __enter__(self) -> Self:

@@ -1,9 +1,12 @@
-"""Sensitivities of boxes: of one species at some time to rate constants, initial values, emission and deposition.
+"""Sensitivities of box models: one species at a time with respect to rates, initial values, emission and deposition.
 
-Everything is relative: with c the species at the time, d ln c / d ln k_r of each rate constant k_r, whatever it depends
-on, over the whole time; d ln c / d ln c_s(start) of each species s; of the emission and the deposition of a species, as
-a factor on them over the whole time. Exact for the steps that were accepted, whose lengths count as given. They are
-ranked by their size, in a table and in a file.
+All sensitivities are relative. With c the concentration of the species at that time they are
+
+    d ln c / d ln k_r         of a factor on each rate constant k_r over the whole run
+    d ln c / d ln c_s(start)  of the initial concentration of each species s
+    d ln c / d ln f           of a factor f on the emission or the deposition of a species over the whole run
+
+They are exact for the accepted steps, whose lengths are taken as constant. Tables and files rank them by size.
 """
 
 import csv
@@ -43,15 +46,20 @@ KINDS: Final = {
     "rate": ("reaction", "rate constant"), "initial": ("species", "initial value"), "emission": ("emitted", "emission"),
     "deposition": ("deposited", "deposition"),
 }  # fmt: skip
-"""Variable of a data set of sensitivities -> its dimension, and what it is called."""
+"""Variable of a dataset of sensitivities -> its dimension, and its name in tables."""
 
 MOST: Final = 20
-"""Rows of a table and bars of a picture."""
+"""Number of rows of a table and of bars of a figure."""
 
 
 @dataclass(frozen=True)
 class RankedSensitivity:
-    """A sensitivity: of which kind (a key of :data:`KINDS`), of what, that in words, and its value [1]."""
+    """Relative sensitivity [1] to one input.
+
+    kind  key of :data:`KINDS`
+    name  label of a reaction, or name of a species
+    text  equation of a reaction, or name of a species
+    """
 
     kind: str
     name: str
@@ -60,9 +68,9 @@ class RankedSensitivity:
 
 
 def ranked(found: "xr.Dataset") -> list[RankedSensitivity]:
-    """Return the sensitivities of :func:`airshed.inverse.box_sensitivity` that are not 0, the largest first.
+    """Return the nonzero sensitivities of :func:`airshed.inverse.box_sensitivity`, the largest first.
 
-    Of many cells it is the mean over those that there is something of the species in.
+    For several cells they are means over the cells that contain the species.
     """
     listed = []
     for kind, (along, _) in KINDS.items():
@@ -84,12 +92,12 @@ def ranking_table(found: "xr.Dataset") -> Table:
     shown = [(KINDS[each.kind][1], each.name, each.text, each.value) for each in rows[:MOST]]
     of = ", mean of cells" if "cell" in found.dims else ""
     title = f"Sensitivity of {species} at {found.attrs['time'] / 3600.0:g} h{of}"
-    note = f"The largest {len(shown)} of {len(rows)} that are not 0."
+    note = f"The largest {len(shown)} of {len(rows)} nonzero sensitivities."
     return Table(title, ("what", "name", "of", label), shown, note)
 
 
 def write_sensitivity(found: "xr.Dataset", path: Path) -> None:
-    """Write all sensitivities as netCDF, or for ".csv" as rows, the largest first; raise OutputError."""
+    """Write all sensitivities as netCDF, or for ".csv" as rows, the largest first; raises OutputError."""
     with write_whole(path) as part:
         if path.suffix.lower() != ".csv":
             found.to_netcdf(part, engine="netcdf4")
@@ -106,18 +114,20 @@ def _equation(text: str) -> str:
     return behind.partition(":")[0].strip() or text
 
 
-_NO_VALUES: Final[Any] = None  # a program of one stage copies none
+_NO_VALUES: Final[Any] = None  # a program of one stage does not copy values
 
 _AIR = 2
-"""The input of the solver that is the density of air."""
+"""Index of the density of air among the inputs of the solver."""
 
 
 def backward(model: BoxModel, species: int) -> dict[str, Array]:
-    """Return the adjoints of a species at the end of a run of which there are records, each (.., cell).
+    """Return the adjoints of a species at the end of a recorded run, each (.., cell).
 
-    initial_absolute  (species) of concentrations [molecules cm-3] at the start;  initial  of a factor on these
-    rate              (reaction) of a factor on each rate constant
-    emission          (emitted) of a factor on emission;  deposition  (deposited) likewise, not by the two-step formula
+    initial_absolute  of concentrations [molecules cm-3] at the start (species)
+    initial           of factors on these concentrations (species)
+    rate              of factors on rate constants (reaction)
+    emission          of factors on emission (emitted)
+    deposition        of factors on deposition (deposited); not for the two-step formula
     """
     gauss_seidel = isinstance(model.cells, GaussSeidelCells)
     adjoint = GaussSeidelAdjoint(model, species) if gauss_seidel else RosenbrockAdjoint(model, species)
@@ -139,27 +149,27 @@ class RosenbrockAdjoint:
         self._emission = np.zeros((len(forcing.emitted), cells))
         self._lost = np.zeros((len(network.species), cells))
         everything = tuple(range(len(network.species)))
-        # A solver has loss rates of all species where these are diluted with their air.
+        # If the air expands, the solver has loss rates of all species, which are diluted.
         self._losses = np.array(everything if forcing.air_changes else forcing.deposited, np.intp)[:, None]
 
     def run(self, number: int, stage: Stage, given: Sequence[BoxInterval | Expansion]) -> None:
-        """Reverse a step, of which `given` is the record."""
+        """Reverse a step with its record `given`."""
         emitted, adjoint = len(self._emission), self._adjoint
-        for done in reversed(given):
-            cells = done.cells
-            if isinstance(done, Expansion):
-                adjoint[:, cells] *= done.factor
+        for record in reversed(given):
+            cells = record.cells
+            if isinstance(record, Expansion):
+                adjoint[:, cells] *= record.factor
                 continue
-            # Emissions and losses gain themselves as a factor on them grows, without dilution with the air.
-            kernel, count = done.solver.kernel, len(cells)
-            gains = list(done.rows[len(kernel.inputs) :])
+            # The derivatives by factors on emission and losses are these rates, without the dilution by the air.
+            kernel, count = record.solver.kernel, len(cells)
+            gains = list(record.rows[len(kernel.inputs) :])
             if self._model.forcing.air_changes:
-                air = Series(done.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
-                growth = air.derivative_of_logarithm(np.array([done.length])).coefficients[:, 0]
+                air = Series(record.rows[_AIR][:, None], np.zeros((1, 1)), np.zeros((1, 1)))
+                growth = air.derivative_of_logarithm(np.array([record.length])).coefficients[:, 0]
                 gains[emitted:] = [add_terms(loss, growth) for loss in gains[emitted:]]
             packed = pack_cells(adjoint[:, cells], kernel.shape.width)
-            inputs = table_of([*done.rows, *gains], count, kernel.shape.width)
-            found = done.solver.reversed().reverse(packed, inputs, done.recorded(), 0.0, done.length)
+            inputs = table_of([*record.rows, *gains], count, kernel.shape.width)
+            found = record.solver.reversed().reverse(packed, inputs, record.recorded(), 0.0, record.length)
 
             adjoint[:, cells] = unpack_cells(found.adjoint, count)
             self._rates[:, cells] += unpack_cells(found.rates, count)
@@ -177,7 +187,7 @@ class RosenbrockAdjoint:
 
 
 class GaussSeidelAdjoint:
-    """Adjoint of the `cells` stage of the two-step formula, by that of the kernel, in mixing ratios c/M."""
+    """Adjoint of the `cells` stage of the two-step formula, by the adjoint kernel in mixing ratios c/M."""
 
     def __init__(self, model: BoxModel, species: int) -> None:
         assert isinstance(model.cells, GaussSeidelCells)
@@ -194,7 +204,7 @@ class GaussSeidelAdjoint:
         self._reverser.x[...] = self._layout.pack(weight, padding="constant")
 
     def run(self, number: int, stage: Stage, given: GaussSeidelStep) -> None:
-        """Reverse a step, of which `given` is the record."""
+        """Reverse a step with its record `given`."""
         forcing, levels = self._cells.forcing_of(given, self._newest)
         sources = self._layout.zeros(self._species, 1)
         self._reverser.reverse(forcing, levels, self._nothing, [(1.0, sources)])
@@ -265,8 +275,8 @@ def box_sensitivity(
     network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
     if network.sums:
         raise CaseError(
-            f"gradient of {of}: {listed(sorted(network.sums))} of {network.name} is a sum of species, which a gradient"
-            " would take for a species of its own; write each such reaction once for each species of the sum"
+            f"gradient of {of}: {listed(sorted(network.sums))} of {network.name} is a sum of species, which gradients"
+            " do not support; write each such reaction once for each species of the sum"
         )
     run = prepare(network, conditions, states, threads, allow_code=allow_code)
     name, seconds = _target(run.model, of, at)
@@ -292,12 +302,13 @@ def _target(model: BoxModel, of: str, at: str | None) -> tuple[str, float]:
     """Return the species, and the time [s since local midnight of the first day]."""
     names = {name.casefold(): name for name in model.network.names}
     if of.casefold() not in names:
-        raise CaseError(f"gradient of {of}: no species of {model.network.name}; {suggestion(of, model.network.names)}")
+        known = model.network.names
+        raise CaseError(f"gradient of {of}: not a species of {model.network.name}; {suggestion(of, known)}")
     end = _end(model.conditions)
     time = end if at is None else quantity(at, ("s",), where="at").value
     if not model.conditions.time.start.value < time <= end:
         span = f"{model.conditions.time.start.text} and {end / 3600.0:g} h"
-        raise CaseError(f"at = {at!r} is not between {span}: it is a local time from midnight of the first day")
+        raise CaseError(f"at = {at!r} is not between {span}; give a local time since midnight of the first day")
     return names[of.casefold()], time
 
 
@@ -306,7 +317,7 @@ def _dataset(model: BoxModel, species: str, end: Array, found: dict[str, Array])
 
     time = _end(model.conditions)
     if not (end > 0.0).any():
-        raise DataError(f"there is no {species} at t = {time:g} s: nothing is relative to it")
+        raise DataError(f"the concentration of {species} is 0 at t = {time:g} s: relative sensitivities are undefined")
     network, forcing = model.network, model.forcing
     names = np.array(network.names, object)
     coordinates: dict[str, Any] = {

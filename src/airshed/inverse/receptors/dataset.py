@@ -1,9 +1,9 @@
-"""The Dataset of a receptor's sensitivities by the conventions of CF netCDF, and the contribution of each source.
+"""Dataset of the sensitivities of a receptor by the CF conventions, and the contribution of each source.
 
     contribution of a source = sum over hours h and cells c of  adjoint[h, c] x rate of the source[h, c]
 
-to first order: a cut of the source by a tenth changes the measure by a tenth of it, as long as the cut is small. For
-the initial and the boundary concentrations it is the adjoint times the mixing ratio.
+Contributions are first-order estimates: a cut of the source by 10 % changes the receptor by 10 % of the contribution,
+if the response is linear. Those of the initial and boundary concentrations are the adjoint times the mixing ratio.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 INVENTORY: Final = "inventory"
 
 _LEAST: Final = 1e-12
-"""Part of the greatest contribution below which one is not reported."""
+"""Minimum contribution to be reported, relative to the largest one."""
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """Contribution of one source, in the unit of the measure.
+    """Contribution of one source, in the unit of the receptor.
 
     source   "inventory", "vegetation", "point sources" ..., "air at the beginning", "air at the sides", "air above"
-    country, sector  of the inventory, else empty
-    species  of the mechanism; of the inventory the pollutant that is reported, such as NOx
+    country, sector  of the inventory, otherwise empty
+    species  species of the mechanism; for the inventory the reported pollutant, such as NOx
     """
 
     source: str
@@ -51,22 +51,22 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Contributions:
-    """All contributions, the greatest first, and maps of those of emission by species (species, lat, lon)."""
+    """All contributions, the largest first, and maps of those of emission by species (species, lat, lon)."""
 
     rows: tuple[Contribution, ...]
     maps: Array
 
 
 def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contributions:
-    """Return what all that a run was given contributes; the model is open, and all ranks call this together.
+    """Return the contributions of all sources of an open model; all ranks call this together.
 
-    adjoints  with as many levels of sources as the case emits into
+    adjoints  sensitivities, with all levels into which the case emits
     initial   mixing ratios of the whole area at the beginning of the run (species, level, lat, lon)
     """
     names, rows = model.network.names, list[Contribution]()
     maps = np.zeros((len(names), *model.whole.shape[1:]))
     for whole, source in zip(model.parts.sources, model.parts.own_sources, strict=True):
-        # Adjoints of the species and levels of this source, and its own emission, by periods.
+        # Multiply the adjoints of the species and levels of this source by its emission in each period.
         own = [model.network.index(name) for name in source.species]
         by_period = {begin: each[own, : source.levels] for begin, each in adjoints.sources.items()}
         total = np.zeros(len(own))
@@ -80,7 +80,7 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
             kind = getattr(source, "kind", "processes")
             rows += [Contribution(kind, "", "", *each) for each in zip(source.species, total.tolist(), strict=True)]
 
-    # Air at the beginning, at the sides and above.
+    # Add the initial air, the lateral boundary, and the air above.
     at_sides = np.sum(adjoints.boundary_profile * np.asarray(model.constants.profile), axis=1)
     if (given := model.forcing.boundary) is not None:
         each_time = [np.sum(found * given.field.at(when), axis=(1, 2)) for when, found in adjoints.boundary.items()]
@@ -115,7 +115,7 @@ _TONNE: Final = 1e3  # kg
 
 @dataclass(frozen=True)
 class AdjointFields:
-    """A time [s] of the backward pass, and by species the sensitivity to mixing ratios then (level, lat, lon)."""
+    """Sensitivities to mixing ratios (level, lat, lon) by species, at one time [s] of the backward pass."""
 
     seconds: float
     fields: Mapping[str, Array]
@@ -124,7 +124,7 @@ class AdjointFields:
 def sensitivity_dataset(
     found: Gradient, receptor: Receptor, model: AirModel, shares: Contributions, passed: Sequence[AdjointFields]
 ) -> "xr.Dataset":
-    """Return all that was found; see :func:`airshed.inverse.sensitivity`."""
+    """Return the Dataset of a receptor; see :func:`airshed.inverse.sensitivity`."""
     import xarray as xr
 
     start, grid, network = model.case.start, model.whole, model.network
@@ -165,10 +165,11 @@ def _times(start: np.datetime64, seconds: Sequence[float]) -> npt.NDArray[np.dat
 
 
 def per_hour(sources: Mapping[float, Array], start: np.datetime64) -> tuple[list[float], Array]:
-    """Return hours UTC by their beginnings [s] since a start, and the sensitivity to a mole released evenly in each.
+    """Return hours UTC by their beginnings [s] since a start, and the sensitivity to one mole released in each hour.
 
-    sources  [s/mol] of rates in periods of an hour or less, by their beginnings: (species, level, lat, lon)
-    returns  per mol, (species, hour, level, lat, lon)
+    sources  sensitivities [s/mol] to rates in periods of at most an hour, by their beginnings:
+             (species, level, lat, lon)
+    returns  sensitivities per mol, (species, hour, level, lat, lon)
     """
     begins = sorted(sources)
     hours = sorted({hour_of(begin, start) for begin in begins})
@@ -181,16 +182,16 @@ Variable = tuple[tuple[str, ...], Any, str, str]
 
 
 def _sensitivities(found: Gradient, receptor: Receptor, model: AirModel, emission: Array) -> dict[str, Variable]:
-    """Return the value, and its derivatives by fields; emission: per mol into the lowest layer, by hours."""
+    """Return the value and its derivatives by fields; emission: per mol into the lowest layer, by hour."""
     unit, adjoints = MEASURES[receptor.measure], found.adjoints
     per_ratio, is_sum = ("h", True) if unit.endswith("h") else ("1", False)
     horizontal, by = model.whole.dims, f"sensitivity of {receptor.title} by"
 
-    # Lateral face cells, with a dimension of instants where there is more than one.
+    # Lateral face cells have a dimension of time if there is more than one instant.
     faces = np.stack(list(adjoints.boundary.values()))
     instants = ("boundary_time",) if len(faces) > 1 else ()
 
-    # Per tonne [ppb], released evenly from the beginning to the last time of the receptor.
+    # Per tonne [ppb], released at a constant rate from the beginning to the last time of the receptor.
     masses = [species.molar_mass for species in model.network.species]
     moles = np.array([np.nan if mass is None else _TONNE / mass for mass in masses])
     seconds = receptor.times[-1] - model.parts.begin
@@ -213,7 +214,7 @@ def _sensitivities(found: Gradient, receptor: Receptor, model: AirModel, emissio
         ),
         "per_tonne": (
             ("species", *horizontal), per_tonne, "ppb h t-1" if is_sum else "ppb t-1",
-            f"{by} a tonne released into the lowest layer of a cell evenly until then",
+            f"{by} a tonne released into the lowest layer of a cell at a constant rate until then",
         ),
     }  # fmt: skip
     if adjoints.reactions is not None:
@@ -224,7 +225,7 @@ def _sensitivities(found: Gradient, receptor: Receptor, model: AirModel, emissio
 def _contributions(
     shares: Contributions, passed: Sequence[AdjointFields], receptor: Receptor, model: AirModel
 ) -> dict[str, Variable]:
-    """Return the contribution of each source, maps of emission, and the adjoint fields in time."""
+    """Return the contribution of each source, maps of emission, and the adjoint fields over time."""
     unit, horizontal, rows = MEASURES[receptor.measure], model.whole.dims, shares.rows
     text = f"times the sensitivity of {receptor.title}"
     variables: dict[str, Variable] = {
@@ -243,7 +244,7 @@ def _contributions(
 
 
 def read_variables(found: Gradient, receptor: Receptor, model: AirModel) -> "dict[str, xr.DataArray]":
-    """Return `number`, by names of settable numbers, and `relative_...` of fields of cells and the ground."""
+    """Return `number` by the names of settable numbers, and `relative_...` for fields of cells and of the ground."""
     import xarray as xr
 
     read, unit, horizontal = found.adjoints.read, MEASURES[receptor.measure], model.whole.dims

@@ -1,8 +1,8 @@
-"""Gradients of models of points: the run forward by a checkpoint plan, and its steps in reverse, many in one pass.
+"""Gradients of point models: a forward run by a checkpoint plan, and a backward pass in batches of steps.
 
-A restart is the state. A level is the part of the state that the adjoint of a step reads. Restarts and levels are in
-memory, by the plan of :func:`airshed.inverse.checkpoints.plans.fewest_repetitions`. A batch of steps ends where those
-of the model do.
+A restart is the state. A level is the part of the state that the adjoint of a step reads. Both are stored in memory by
+the plan of :func:`airshed.inverse.checkpoints.plans.fewest_repetitions`. Batches end at the same steps as those of the
+model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,35 +38,35 @@ Progress = Callable[[str, float], None]
 
 
 class PointCost(Protocol):
-    """What is measured of a run: a function of fields after steps."""
+    """Cost of a run: a function of fields after its steps."""
 
     @property
     def fields(self) -> Sequence[str]:
-        """The names of fields of the state, and of fluxes."""
+        """Names of the state variables and fluxes that the cost reads."""
         ...
 
     @property
     def value(self) -> float:
-        """What was measured, after all steps."""
+        """Value of the cost after all steps."""
         ...
 
     def measure(self, first: int, rows: Fields) -> None:
-        """Measure the fields after some steps (steps, cells), of which `first` is the number of the first one."""
+        """Evaluate the fields after consecutive steps (steps, cells), from step number `first`."""
         ...
 
     def gradient(self, first: int, steps: int) -> Mapping[str, StepValues]:
-        """Return the derivative by the fields after some steps (steps, cells)."""
+        """Return the derivative with respect to the fields after consecutive steps (steps, cells)."""
         ...
 
 
 @dataclass(frozen=True)
 class PointGradient:
-    """The derivative of what was measured, in the cells of this rank.
+    """Derivatives of a cost in the cells of this rank.
 
-    initial     by fields of the state at the start (cells,)
-    shared      by parameters and settable numbers (cells,): the derivative by a number is the sum over cells
-    weather     by fields of the weather on all steps of a period alike (periods, cells)
-    amounts     the same times the value of each step: what a period contributes, to first order
+    initial     with respect to the initial state (cells,)
+    shared      with respect to parameters and settable numbers (cells,); the derivative of a number is the sum of cells
+    weather     with respect to equal changes of the weather on all steps of a period (periods, cells)
+    amounts     derivative times the value of the weather on each step, summed over a period: first-order contribution
     """
 
     value: float
@@ -81,13 +81,15 @@ def point_gradient(
     dtype: npt.DTypeLike = np.float64, progress: Progress = lambda part, done: None,
     planned: Callable[[str], None] = lambda line: None,
 ) -> PointGradient:  # fmt: skip
-    """Return the gradient of a cost of the first steps of a model in double precision.
+    """Return the gradient of a cost over the first steps of a model in double precision.
 
-    memory    for restarts and levels [bytes]
-    period    steps whose weather is summed up;  dtype  of these sums, which are many numbers
-    progress  callback for "forward" or "back", and the part that is done
-    planned   callback for the checkpoint plan, in words
-    Raises CaseError for a field that no step makes, and where the memory does not do.
+    memory    memory for restarts and levels [bytes]
+    period    number of steps over which the derivatives by weather are summed
+    dtype     type of these sums
+    progress  callback for "forward" or "back", and the completed fraction
+    planned   callback for the description of the checkpoint plan
+
+    Raises CaseError for a field that no step computes, and if the memory is too small.
     """
     derivative = adjoint(model.points, cost.fields)
     backward = _Backward(model, cost, derivative, steps, period, dtype)
@@ -101,9 +103,10 @@ def point_gradient(
 
 @dataclass(frozen=True)
 class PointChanges:
-    """Changes of what a run is given: of the state at the start, of parameters and numbers, and of weather.
+    """Perturbations of the inputs of a run: initial state, parameters and numbers, and weather.
 
-    weather  returns the changes of the steps that begin at some times [s] (steps, cells); others are 0
+    weather  function that returns the perturbations for steps that begin at given times [s] (steps, cells); fields
+             that it omits have none
     """
 
     initial: Fields
@@ -112,7 +115,7 @@ class PointChanges:
 
 
 def point_tangent(model: PointModel, cost: PointCost, steps: int, changes: PointChanges) -> float:
-    """Advance a model, and return the change of a linear cost with small changes of what the run is given."""
+    """Advance a model, and return the tangent-linear change of a linear cost for perturbations of the inputs."""
     derivative = tangent(model.points)
     formulas = derivative.compiled(model.points, model.threads)
     shape = model.domain.box.shape
@@ -142,7 +145,7 @@ def point_tangent(model: PointModel, cost: PointCost, steps: int, changes: Point
 
 
 def _batch_steps(model: PointModel, last: int) -> int:
-    """Return how many steps the next batch of a model may have, which is to end before step `last`."""
+    """Return the maximum number of steps of the next batch, which ends before step `last` at the latest."""
     change = model.next_change()
     until = last if change == inf else round(change / model.step_length)
     return min(model.batch_limits.batch, last - model.steps, until - model.steps)
@@ -153,7 +156,7 @@ def _runners(model: PointModel, runner: Updates) -> dict[str, Updates]:
 
 
 class _Backward:
-    """The adjoint of a run, step by step in reverse."""
+    """Backward pass of a run."""
 
     def __init__(
         self, model: PointModel, cost: PointCost, derivative: Derivative, steps: int, period: int,
@@ -167,25 +170,27 @@ class _Backward:
         self._sums = {name: np.zeros((periods, *shape), dtype) for name in derivative.summed}
 
     def reverse(self, first: int, steps: int, values: Values) -> None:
-        """Reverse some steps, of which `first` is the number of the first one.
+        """Reverse consecutive steps, the earliest of which has the number `first`.
 
-        values  levels before each step, and its weather
+        values  levels before each step, and the weather of each step
         """
         model = self._model
         seeds = {name + SEED: each for name, each in self._cost.gradient(first, steps).items()}
         given = {name: in_reverse(each, steps) for name, each in {**values, **seeds}.items()}
         numbers = np.arange(first, first + steps)[::-1]
         given[ADDS] = ((numbers + 1) % self._period != 0).astype(np.float64)
-        rows = np.where(numbers % self._period == 0, numbers // self._period, -1)  # where all of a period is summed
+        rows = np.where(
+            numbers % self._period == 0, numbers // self._period, -1
+        )  # written at the first step of each period
         records = {name: StepValues(sums, rows) for name, sums in self._sums.items()}
         batch = Batch(steps, {**given, **model.parameters, **model.points.numbers}, records)
         walk_backwards(model.program, _runners(model, self._runner), self._adjoints, [batch])
         for name in model.changes_at(first * model.step_length):
-            if name + ADJOINT in self._adjoints:  # what was there before is replaced
+            if name + ADJOINT in self._adjoints:  # the event replaced the earlier value
                 self._adjoints[name + ADJOINT][...] = 0.0
 
     def found(self) -> PointGradient:
-        """Return the gradient, when all steps are reversed."""
+        """Return the gradient after all steps are reversed."""
         self._runner.formulas.close()
         state = {spec.name for spec in self._model.points.fields.state}
         own = {name: self._adjoints[name + ADJOINT] for name in self._derivative.carried}
@@ -200,7 +205,7 @@ class _Backward:
 
 
 class _Trajectory:
-    """Executes a checkpoint plan with a model; see :mod:`airshed.inverse.checkpoints.actions`."""
+    """Executor of a checkpoint plan for a point model; see :mod:`airshed.inverse.checkpoints.actions`."""
 
     def __init__(self, model: PointModel, cost: PointCost, derivative: Derivative, progress: Progress) -> None:
         self._model, self._cost, self._derivative, self._progress = model, cost, derivative, progress
@@ -213,13 +218,13 @@ class _Trajectory:
 
     @property
     def sizes(self) -> Sizes:
-        """The size of a restart and of a level, on the rank that has most cells, so that all ranks plan alike."""
+        """Maximum sizes of a restart and of a level over all ranks, so that all ranks have the same plan."""
         domain, cell = self._model.domain, next(iter(self._model.state.values())).nbytes
         own = sum(array.nbytes for array in self._saved().tiled.values()), cell * len(self._derivative.levels)
         return Sizes(*(int(domain.greatest(float(each))) for each in own))
 
     def run(self, plan: Plan, reverse: Callable[[int, int, Values], None]) -> None:
-        """Do all actions; call `reverse` for each batch with its first step, its steps and its values."""
+        """Execute all actions; call `reverse` for each batch with its first step, number of steps and values."""
         self._steps = plan.steps
         for action in plan.actions:
             match action:
@@ -240,7 +245,7 @@ class _Trajectory:
         if action.save_levels:
             levels = action.last - action.first + 1
             if not self._arrays or any(len(each) < levels for each in self._arrays.values()):
-                self._arrays = {}  # else those of an earlier stretch
+                self._arrays = {}  # release the arrays of an earlier stretch first
                 shape = (levels, *self._model.domain.box.shape)
                 self._arrays = {name: np.empty(shape) for name in self._derivative.levels}
             self._levels = {name: each[:levels] for name, each in self._arrays.items()}
@@ -252,7 +257,7 @@ class _Trajectory:
                 self._restarts[stop] = self._saved()
 
     def _batch(self, action: Advance, first: int, stop: int) -> int:
-        """Make the steps of a batch, measure them if that was not done, and store the levels before them."""
+        """Run a batch, evaluate the cost if these steps are new, and store the levels before each step."""
         model, length = self._model, self._model.step_length
         count = _batch_steps(model, stop)
         rows, at = slice(first - action.first, first - action.first + count), first - action.first
@@ -279,14 +284,14 @@ class _Trajectory:
         return first + count
 
     def _values(self, first: int, steps: int) -> Values:
-        """Return the levels before the steps of a batch, and their weather."""
+        """Return the levels before the steps of a batch, and the weather of these steps."""
         at = first - self._batches[0][0]
         begins = [self._model.step_length * step for step in range(first, first + steps)]
         levels = {name: StepValues(each, np.arange(at, at + steps)) for name, each in self._levels.items()}
         return {**self._model.weather(begins), **levels}
 
     def _saved(self) -> Snapshot:
-        """Return the state without fluxes, which no step reads of the one before."""
+        """Return the state without fluxes, which no later step reads."""
         found = self._model.save()
         tiled = {name: each for name, each in found.tiled.items() if not name.startswith(f"{OPTIONAL_PREFIX}flux.")}
         return replace(found, tiled=tiled, metadata={**found.metadata, "fluxes": []}).copied()

@@ -1,8 +1,8 @@
-"""Sensitivities of a receptor of a model of points, as a Dataset and a report: which week's rain made this pasture.
+"""Sensitivities of a receptor of a point model, as a Dataset and a report: the rain of which week grew this pasture?
 
-A receptor is the mean or sum of a field of some cells, at a time or over some:
+A receptor is the mean or sum of a field over cells, at one time or over a range of times:
 
-    {"field": "standing_dry_matter"}                                       the mean of all cells, at the end
+    {"field": "standing_dry_matter"}                                       the mean of all cells at the end
     {"field": "growth", "lon": [148, 150], "lat": [-27, -26], "time": ["90 day", "180 day"]}
 """
 
@@ -41,11 +41,11 @@ _ALL: Final = "all cells"
 
 @dataclass(frozen=True)
 class PointReceptor:
-    """What is measured of a run.
+    """Receptor of a point model.
 
-    place   in words
-    first, last  numbers of the steps after which it is measured
-    weights (cells,) of the whole domain
+    place   description of the cells
+    first, last  numbers of the first and last steps of the receptor
+    weights weights of the cells of the whole domain (cells,)
     """
 
     field: str
@@ -59,18 +59,18 @@ class PointReceptor:
 
     @property
     def title(self) -> str:
-        """What is measured where, in words."""
+        """Description of the field and the cells."""
         return f"{self.text[:1].lower()}{self.text[1:]}, {self.measure} of {self.place}"
 
 
 def point_receptor(section: ReceptorSection, model: PointModel, end: float) -> PointReceptor:
-    """Return the receptor of a case that ends at a time [s]; raise CaseError for names that do not exist."""
+    """Return the receptor of a case that ends at a time [s]; raises CaseError for unknown names."""
     if section.field is None:
-        raise CaseError("receptor.field is not given; name a field of the state or a flux that is to be measured")
+        raise CaseError("receptor.field is missing; name a state variable or a flux")
     (spec,) = model.fields.select([section.field], where="receptor.field")
     first, last = _steps(section, model.step_length, end)
     place, inside = _cells(section, model)
-    located = _coordinates(model)  # cells have one size in degrees, or are alike
+    located = _coordinates(model)  # cells have equal sizes, in degrees if they are located
     areas = 1.0 if located is None else np.cos(np.radians(located[0]))
     weights = np.where(inside, areas, 0.0)
     weights = weights / weights.sum() if section.measure == "mean" else inside.astype(np.float64)
@@ -89,18 +89,18 @@ class PointReceptorCost:
 
     @property
     def value(self) -> float:
-        """The mean over the steps, in the unit of the field."""
+        """Mean over the steps of the receptor, in the unit of the field."""
         return self._sum * self._share
 
     def measure(self, first: int, rows: Mapping[str, AnyArray]) -> None:
-        """Add the steps that count; the same bits on any number of ranks."""
+        """Add the steps of the receptor; the bits do not depend on the number of ranks."""
         (values,) = rows.values()
         for row, counts in zip(values, self._counts(first, len(values)), strict=True):
             if counts:
                 self._sum += float(self._domain.total(self._weights * row)[()])
 
     def gradient(self, first: int, steps: int) -> Mapping[str, StepValues]:
-        """Return the weights of cells on the steps that count, else 0."""
+        """Return the weights of cells on the steps of the receptor, 0 on others."""
         weights = self._weights * self._share
         rows = StepValues(np.stack([np.zeros_like(weights), weights]), self._counts(first, steps).astype(np.int64))
         return {self._receptor.field: rows}
@@ -117,18 +117,18 @@ def _steps(section: ReceptorSection, length: float, end: float) -> tuple[int, in
         raise CaseError(f"receptor.time: {times[1]:g} s is not within the case, 0 to {end:g} s")
     first, last = (round(time / length) for time in times)
     if any(abs(number * length - time) > 1.0 for number, time in zip((first, last), times, strict=True)):
-        raise CaseError(f"receptor.time lies within a step; give multiples of {length:g} s")
+        raise CaseError(f"receptor.time is within a step; give multiples of {length:g} s")
     return max(first, 1) - 1, last - 1
 
 
 def _cells(section: ReceptorSection, model: PointModel) -> tuple[str, npt.NDArray[np.bool_]]:
-    """Return where is measured in words, and which cells of the whole domain these are."""
+    """Return a description of the cells of the receptor, and a mask of them in the whole domain."""
     shape = model.domain.axes.whole.shape
     if section.cells:
         inside = np.zeros(shape, np.bool_)
-        strange = [each for each in section.cells if not 0 <= each < inside.size]
-        if strange:
-            raise CaseError(f"receptor.cells: there is no cell {strange[0]}; cells are 0 to {inside.size - 1}")
+        invalid = [each for each in section.cells if not 0 <= each < inside.size]
+        if invalid:
+            raise CaseError(f"receptor.cells: there is no cell {invalid[0]}; cells are 0 to {inside.size - 1}")
         inside.reshape(-1)[list(section.cells)] = True
         return f"{len(set(section.cells))} of {inside.size} cells", inside
     if section.place is None and section.lon is None:
@@ -154,12 +154,12 @@ def _cells(section: ReceptorSection, model: PointModel) -> tuple[str, npt.NDArra
     else:
         inside = (lat >= south) & (lat <= north) & (lon >= west) & (lon <= east)
     if not inside.any():
-        raise CaseError(f"receptor: {name} has no cell of the case")
+        raise CaseError(f"receptor: {name} contains no cell of the case")
     return name, inside
 
 
 def _nearest(lat: AnyArray, lon: AnyArray, south: float, west: float) -> npt.NDArray[np.bool_]:
-    """Return the cell around a point; none where the nearest centre lies beyond the size of cells."""
+    """Return a mask of the cell that contains a point; empty if the point is in no cell."""
     distance = np.hypot(lat - south, (lon - west) * np.cos(np.radians(south)))
     sizes = [np.diff(np.unique(each)).min(initial=np.inf) for each in (lat, lon)]
     found = np.zeros(lat.shape, np.bool_)
@@ -191,7 +191,7 @@ def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
 
 
 def contributions(found: "xr.Dataset") -> dict[str, Any]:
-    """Return what each amount of the weather contributes in each period, all cells together (time,)."""
+    """Return the contributions of weather amounts in each period, summed over cells (time,)."""
     names = [str(name) for name in found.data_vars if str(name).startswith("contribution_")]
     sums = {
         name.removeprefix("contribution_"): found[name].values.reshape(found.sizes["time"], -1).sum(1, np.float64)
@@ -208,14 +208,14 @@ def periods(found: "xr.Dataset") -> list[tuple[str, str]]:
 
 
 def point_report(found: "xr.Dataset") -> Report:
-    """Return what is measured, what weather contributes, and which inputs matter most."""
+    """Return the value of the receptor, the contributions of weather, and the most important inputs."""
     unit = str(found["value"].attrs["units"])
     amounts, named = contributions(found), periods(found)
     tables = [
         Table(
-            "What the weather contributes, to first order", ("weather", unit),
+            "Contribution of the weather, to first order", ("weather", unit),
             [(name.replace("_", " "), float(values.sum())) for name, values in amounts.items()],
-            note="a tenth less changes the receptor by minus a tenth of this",
+            note="10 % less changes the receptor by -10 % of the contribution",
         )
     ] if amounts else []  # fmt: skip
     chosen = ["rain"] if "rain" in amounts else list(amounts)[:1]
@@ -225,7 +225,7 @@ def point_report(found: "xr.Dataset") -> Report:
         rows: list[tuple[Cell, ...]] = [
             (*named[each], float(values[each]), 100.0 * abs(float(values[each])) / total) for each in first
         ]
-        title = f"Periods whose {name.replace('_', ' ')} matters most"
+        title = f"Periods with the largest contributions of {name.replace('_', ' ')}"
         tables.append(Table(title, ("from", "to", unit, "share [%]"), rows))
     for kind, text in _KINDS.items():
         rows = list[tuple[Cell, ...]](each for each in _relative(found, kind) if each[1])[:_MOST_ROWS]
@@ -236,14 +236,14 @@ def point_report(found: "xr.Dataset") -> Report:
 
 
 def _relative(found: "xr.Dataset", kind: str) -> list[tuple[str, float]]:
-    """Return what a tenth more of each input of a kind changes, the greatest first."""
+    """Return the change of the receptor by 10 % more of each input of a kind, the largest first."""
     names = [str(name) for name in found.data_vars if str(name).startswith(f"{kind}_")]
     rows = [(name.removeprefix(f"{kind}_"), 0.1 * float(found[name].attrs["relative_sum"])) for name in names]
     return sorted(rows, key=lambda each: -abs(each[1]))
 
 
 def _rows(found: "xr.Dataset") -> Iterator[list[str]]:
-    """Yield the contributions of all periods, and of a tenth more of all else."""
+    """Yield the changes by 10 % more weather in each period, and by 10 % more of each other input."""
     for name, values in contributions(found).items():
         for (first, last), value in zip(periods(found), values, strict=True):
             yield ["weather", name, first, last, f"{0.1 * value:.7g}"]
@@ -255,31 +255,41 @@ def _rows(found: "xr.Dataset") -> Iterator[list[str]]:
 Variable = tuple[tuple[str, ...], AnyArray, dict[str, str]]
 
 KIND: Final = "points"
-"""The attribute `receptor_kind` of such a Dataset."""
+"""Value of the attribute `receptor_kind` of these Datasets."""
 
 
 def sensitivity(
     case: Any, receptor: Mapping[str, Any] | None = None, *, allow_code: bool = False, options: Options = DEFAULT,
     progress: Progress = lambda part, done: None,
 ) -> "xr.Dataset":  # fmt: skip
-    """Return what a receptor measures and how it changes with all that the run is given, to first order.
+    """Return the value of a receptor and its sensitivities to all inputs of the run.
 
-        found = sensitivity("cases/queensland", {"field": "growth", "time": ["90 day", "180 day"]})
-        found.contribution_rain.sum("cell").plot()
+    The run is in double precision. Where an update is not differentiable, the derivative is that of the branch taken.
+    With several ranks (`mpiexec -n 4`) all of them call this, and all return the same.
 
-    receptor  see :mod:`airshed.inverse.receptors.point_sensitivity`; what it does not say is as the case has it
-    returns   value            what is measured
-              weather_X        (time, cell) by one unit of X more on each step of a period
-              contribution_X   (time, cell) the same times the value of each step, for amounts such as rain
-              initial_X        (cell,) by a field of the state at the start
-              parameter_X      (cell,) by a parameter of a cell
-              number_X         (cell,) by a number of a process that can be set, acting in that cell alone
-    The run is in double precision. At kinks of updates the derivative is that of the branch taken.
-    With several ranks (`mpiexec -n 4`) all of them call this, and all get the same.
+    Parameters
+    ----------
+    case : case, str or Path
+        Case of a point model, or its folder.
+    receptor : mapping, optional
+        Settings of `[receptor]`, see :mod:`airshed.inverse.receptors.point_sensitivity`; the rest is from the case.
+
+    Returns
+    -------
+    xarray.Dataset
+        `value` of the receptor; `weather_X` (time, cell), per unit of X on each step of a period; `contribution_X`
+        (time, cell), the same times the value of X, for amounts such as rain; `initial_X` (cell,), by a variable of the
+        initial state; `parameter_X` (cell,), by a parameter of a cell; `number_X` (cell,), by a settable number of a
+        process in that cell.
+
+    Examples
+    --------
+    >>> found = sensitivity("cases/queensland", {"field": "growth", "time": ["90 day", "180 day"]})
+    >>> found.contribution_rain.sum("cell").plot()
     """
     loaded: Any = case if not isinstance(case, str | Path) else load_case(case)
     if options.frozen:
-        raise CaseError(f"--frozen is for limiters of transport, which the model {loaded.model} does not have")
+        raise CaseError(f"--frozen applies to limiters of transport, which the model {loaded.model} does not have")
     section: ReceptorSection = loaded.receptor
     if receptor is not None:
         section = receptor_section(ReceptorSection, {**section.to_mapping(), **receptor})
@@ -288,22 +298,22 @@ def sensitivity(
     loaded = loaded.allowing_code() if allow_code else loaded
     model: Any = model_kind(loaded.model).build(loaded, world(), lambda ranks: None).model
     try:
-        asked = point_receptor(section, model, loaded.time.length.value)
+        measured = point_receptor(section, model, loaded.time.length.value)
         if section.time is None:
             notify_default_time(loaded.time.length.value, options.watcher.on_notice)
         start = {spec.name: model.state[spec.name].copy() for spec in model.points.fields.state}
         found = point_gradient(
-            model, PointReceptorCost(asked, model), asked.last + 1,
+            model, PointReceptorCost(measured, model), measured.last + 1,
             memory=int(loaded.adjoint.memory.value), period=_period(section, model), dtype=np.float32,
             progress=progress, planned=options.watcher.on_plan,
         )  # fmt: skip
-        return _dataset(found, asked, model, loaded, _period(section, model), start)
+        return _dataset(found, measured, model, loaded, _period(section, model), start)
     finally:
         model.close()
 
 
 def _period(section: ReceptorSection, model: PointModel) -> int:
-    """Return the steps of a period of weather."""
+    """Return the number of steps of a period of weather."""
     steps = round(section.every.value / model.step_length)
     if steps < 1 or abs(steps * model.step_length - section.every.value) > 1.0:
         raise CaseError(f"receptor.every = {section.every.text!r}: give a multiple of {model.step_length:g} s")
@@ -343,7 +353,7 @@ def _dataset(
 
 
 def _by_cell(found: PointGradient, receptor: PointReceptor, model: PointModel, start: Fields) -> dict[str, Variable]:
-    """Return the sensitivity to the state at the start, to parameters, and to numbers, in each cell."""
+    """Return the sensitivities to the initial state, to parameters and to numbers, in each cell."""
     fields, dims, whole = model.points.fields, model.domain.axes.divided, model.domain.whole
     kinds = {
         "initial": (found.initial, fields.state, "at the start"), "parameter": (found.shared, fields.parameters, ""),
@@ -362,7 +372,7 @@ def _by_cell(found: PointGradient, receptor: PointReceptor, model: PointModel, s
 
 
 def _by_period(found: PointGradient, receptor: PointReceptor, model: PointModel) -> dict[str, Variable]:
-    """Return the sensitivity to the weather of each period, and what amounts contribute, in each cell."""
+    """Return the sensitivities to the weather of each period, and the contributions of amounts, in each cell."""
     specs = {spec.name: spec for spec in model.points.fields.weather}
     dims, whole = ("time", *model.domain.axes.divided), model.domain.whole
     data: dict[str, Variable] = {
@@ -381,7 +391,7 @@ def _attributes(receptor: PointReceptor, spec: FieldSpec, where: str) -> dict[st
 
 
 def ratio_of_units(unit: str, other: str) -> str:
-    """Return the unit of a quotient, from units such as "kg ha-1"; a difference of degC is one of K."""
+    """Return the unit of a quotient of units such as "kg ha-1"; a difference in degC is in K."""
     powers: dict[str, int] = {}
     for text, sign in ((unit, 1), (other.replace("degC", "K"), -1)):
         for name, power in re.findall(r"([A-Za-z%]+)(-?\d+)?", text):

@@ -1,15 +1,15 @@
-"""Receptors of the air: a measure of one species at a place and a time, as a cost.
+"""Receptors of the air-quality model: a measure of one species at a location and time, as a cost.
 
     {"species": "O3", "lon": 6.96, "lat": 50.94, "level": 0, "time": "24 h"}             one cell at one time
     {"species": "O3", "lon": [5, 8], "lat": [50, 52], "time": ["12 h", "18 h"]}          an area, the mean of hours
     {"species": "O3", "place": "Cologne", "time": ["0 h", "24 h"], "measure": "mda8"}    a city of 100 000 people
-    {"species": "O3", "place": "Belgium", "time": ["0 h", "24 h"], "measure": "aot40"}   or a country
+    {"species": "O3", "place": "Belgium", "time": ["0 h", "24 h"], "measure": "aot40"}   a country
 
-Measures of the mixing ratio of the place, its cells weighted with their air's area:
+Measures of the area-weighted mixing ratio of the location:
 
-    mean     of the times [mol/mol]
-    aot40    sum over the hours of what is above 40 ppb [mol/mol h]
-    mda8     the greatest mean of eight hours in a row [mol/mol]
+    mean     mean over the times [mol/mol]
+    aot40    sum over the hours of the excess above 40 ppb [mol/mol h]
+    mda8     maximum mean of eight consecutive hours [mol/mol]
 """
 
 import logging
@@ -34,10 +34,10 @@ from airshed.models.air.case.inverse import ReceptorSection
 from airshed.parallel.communicator import world
 
 MEASURES: Final = {"mean": "mol mol-1", "aot40": "mol mol-1 h", "mda8": "mol mol-1"}
-"""What can be measured, and the units."""
+"""Measures and their units."""
 
 THRESHOLD: Final = 40e-9
-"""Of aot40 [mol/mol]."""
+"""Threshold of aot40 [mol/mol]."""
 
 _HOUR: Final = 3600.0
 _WINDOW: Final = 8
@@ -45,10 +45,11 @@ _WINDOW: Final = 8
 
 @dataclass(frozen=True)
 class Receptor:
-    """A receptor as it was requested.
+    """Receptor: a measure of the mixing ratio of a species at a location.
 
-    place     a point, or an area;  level  from the ground, 0 is the lowest
-    times     [s] since the start of the case
+    place     point or area
+    level     level from the ground, 0 is the lowest
+    times     times [s] since the start of the case
     """
 
     species: str
@@ -58,11 +59,11 @@ class Receptor:
     measure: str
 
     @classmethod
-    def of(cls, asked: ReceptorSection | Mapping[str, Any], end: float) -> "Receptor":
-        """Return the receptor of a section, or of its settings, in a case that ends at a time [s]; raises CaseError."""
-        section = asked if isinstance(asked, ReceptorSection) else receptor_section(ReceptorSection, asked)
+    def of(cls, settings: ReceptorSection | Mapping[str, Any], end: float) -> "Receptor":
+        """Return the receptor with the settings of a section, in a case that ends at a time [s]; raises CaseError."""
+        section = settings if isinstance(settings, ReceptorSection) else receptor_section(ReceptorSection, settings)
         if section.species is None:
-            raise CaseError("the receptor has no species; it needs one, and a place, or lon and lat")
+            raise CaseError("the receptor has no species; give species, and place, or lon and lat")
         if section.place is not None:
             place = find_location(section.place, "receptor.place")
         elif section.lon is not None and section.lat is not None:
@@ -74,12 +75,12 @@ class Receptor:
 
     @property
     def title(self) -> str:
-        """What is measured where, in words."""
+        """Description of the measure and the location."""
         words = {"mean": "", "aot40": "AOT40 of ", "mda8": "maximum 8-hour mean of "}
         return f"{words[self.measure]}{self.species} in {self.place.name}"
 
     def weights(self, grid: Grid) -> Array:
-        """Return the weight of each cell (level, lat, lon), one in all; raises CaseError for a place outside."""
+        """Return the weights of cells (level, lat, lon), with a sum of 1; raises CaseError for a place outside."""
         if self.level >= grid.shape[0]:
             raise CaseError(f"receptor.level = {self.level}: the case has the levels 0 to {grid.shape[0] - 1}")
         place = self.place
@@ -104,20 +105,20 @@ class ReceptorCost:
         self.measured: dict[float, float] = {}
         self.words = f"{receptor.title}, level {receptor.level}, {receptor.measure}"
 
-    def see(self, seconds: float, fields: Fields) -> None:
-        """Measure the mixing ratio of the place."""
+    def observe(self, seconds: float, fields: Fields) -> None:
+        """Store the mixing ratio of the location."""
         self.measured[seconds] = float(np.sum(self._weights * fields(self.receptor.species)))
 
     @property
     def value(self) -> float:
-        """What was measured, in the unit of the measure."""
+        """Value of the receptor, in the unit of its measure."""
         measured = np.array([self.measured[time] for time in self.times])
         if self.receptor.measure == "aot40":
             return float(np.sum(np.maximum(measured - THRESHOLD, 0.0)))
         return float(np.sum(self._shares() * measured))
 
     def _shares(self) -> Array:
-        """The derivative of the measure by what was measured at each of the times."""
+        """Return the derivatives of the measure with respect to the mixing ratio at each of the times."""
         measured = np.array([self.measured[time] for time in self.times])
         if self.receptor.measure == "aot40":
             return np.where(measured > THRESHOLD, 1.0, 0.0)
@@ -129,23 +130,23 @@ class ReceptorCost:
         return np.full(len(measured), 1.0 / len(measured))
 
     def gradient(self, seconds: float) -> Mapping[str, Array]:
-        """The derivative by the mixing ratios at one of the times."""
+        """Return the gradient with respect to the mixing ratios at one of the times."""
         share = dict(zip(self.times, self._shares(), strict=True))[seconds]
         return {self.receptor.species: share * self._weights}
 
 
 def _times(section: ReceptorSection, end: float) -> tuple[float, ...]:
-    """Return one time [s], or every hour from one to another."""
+    """Return the time [s] of a receptor, or all full hours between its first and last time."""
     first, last = (end, end) if section.time is None else (each.value for each in section.time)
     where = f"receptor.time = {first:g} to {last:g} s"
     if last > end:
         raise CaseError(f"{where} is not within the case, 0 to {end:g} s")
     hours = round((last - first) / _HOUR)
     if abs(last - first - hours * _HOUR) > 1.0:
-        raise CaseError(f"{where}: there are to be full hours from the first time to the last")
+        raise CaseError(f"{where}: the interval must be a whole number of hours")
     times = tuple(first + _HOUR * number for number in range(hours + 1))
     if section.measure == "mda8" and len(times) < _WINDOW:
-        raise CaseError(f"{where} has {len(times)} hours; mda8 needs {_WINDOW} at least")
+        raise CaseError(f"{where} has {len(times)} hours; mda8 needs at least {_WINDOW}")
     return times
 
 
@@ -160,9 +161,9 @@ def notify_default_time(end: float, on_notice: Callable[[str], object]) -> None:
 Chosen = TypeVar("Chosen", bound=Section)
 
 
-def receptor_section(kind: type[Chosen], asked: Mapping[str, Any]) -> Chosen:
+def receptor_section(kind: type[Chosen], settings: Mapping[str, Any]) -> Chosen:
     """Return the section of a receptor from a table, whose times may be numbers [s]; raises CaseError."""
-    given, ends = dict(asked), pair(asked.get("time"))
+    given, ends = dict(settings), pair(settings.get("time"))
     if isinstance(ends, list | tuple):
         given["time"] = [f"{float(each)!r} s" if isinstance(each, Real) else each for each in ends]
     whole = create_model("Given", __base__=Section, receptor=(kind, ...))

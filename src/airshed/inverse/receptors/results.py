@@ -1,4 +1,4 @@
-"""The files of `airshed adjoint`: Dataset, table of contributions, and summary with the ranking of sources."""
+"""Output files of `airshed adjoint`: Dataset, table of contributions, and summary with the ranking of sources."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,12 +22,12 @@ _PPB: Final = 1e9
 _CUT: Final = 0.1
 _MOST: Final = 15
 _LEAST: Final = 1e-3  # of the largest contribution
-_NOTE: Final = "first order: for cuts small enough that the chemistry stays about what it is; docs/how-to/adjoint.md"
+_NOTE: Final = "first-order estimate: valid for cuts small enough for a linear response of the chemistry"
 _PARTS: Final = ("source", "country", "sector", "species")
 
 
 def ranking(found: "xr.Dataset") -> Report:
-    """Return what a receptor measures, and how cuts of a tenth change it: by country, sector, and each source."""
+    """Return the value of a receptor, and its change by cuts of 10 %: by country, by sector, and of each source."""
     unit = unit_of(found)
     value = _PPB * float(found["value"])
     rows = rows_of(found)
@@ -44,7 +44,7 @@ def ranking(found: "xr.Dataset") -> Report:
 
 
 def contribution_rows(found: "xr.Dataset") -> list[list[str]]:
-    """Return a table of all contributions: of each source, and of a cut of it by a tenth."""
+    """Return a table of all contributions of sources, and of changes by a cut of 10 %."""
     unit, value = unit_of(found), float(found["value"])
     rows = [[*_PARTS, f"contribution [{unit}]", f"change by a 10 % cut [{unit}]", "relative [1]"]]
     for row in rows_of(found):
@@ -55,12 +55,12 @@ def contribution_rows(found: "xr.Dataset") -> list[list[str]]:
 
 
 def unit_of(found: "xr.Dataset") -> str:
-    """Return the unit that people read the measure in."""
+    """Return the unit for display, ppb h or ppb."""
     return "ppb h" if str(found["value"].attrs["units"]).endswith("h") else "ppb"
 
 
 def time_in_words(found: "xr.Dataset") -> str:
-    """Return the time, or the first and the last, of the receptor."""
+    """Return the time of the receptor, or its first and last time, as text."""
     start = np.datetime64(str(found.attrs["start"]))
     moments = [start + np.timedelta64(round(float(each)), "s") for each in found.attrs["receptor_time"]]
     first, last = (str(each.astype("datetime64[m]")).replace("T", " ") for each in moments)
@@ -68,7 +68,7 @@ def time_in_words(found: "xr.Dataset") -> str:
 
 
 def rows_of(found: "xr.Dataset") -> list[dict[str, str | float]]:
-    """Return the contributions, the greatest first: source, country, sector, species and value."""
+    """Return the contributions, the largest first: source, country, sector, species and value."""
     columns = {name: found[f"source_{name}"].values.tolist() for name in _PARTS[1:]}
     columns = {"source": found["source"].values.tolist(), **columns, "value": found["contribution"].values.tolist()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -78,7 +78,7 @@ Sums = Sequence[tuple[tuple[str, ...], float]]
 
 
 def _summed(rows: Iterable[Mapping[str, str | float]], names: Sequence[str]) -> Sums:
-    """Contributions that agree in some of their names, added up; the greatest first."""
+    """Return sums of contributions grouped by some of their names, the largest first."""
     sums: dict[tuple[str, ...], float] = {}
     for row in rows:
         key = tuple(str(row[name]) for name in names)
@@ -110,29 +110,30 @@ TABLE: Final = "contributions.csv"
 SUMMARY: Final = "summary.txt"
 
 COMMITS: Final = "commits"
-"""Folder of the commits from which a killed gradient continues."""
+"""Folder of the commits from which a killed gradient resumes."""
 
 _OWN: Final = (FILE, TABLE, SUMMARY, PICTURES, COMMITS)
 
 _SMALLEST: Final = 1e-30
-"""What is smaller counts as zero in files: single precision has nothing below, and maps of it mean nothing."""
+"""Smaller values are written as zero: they are near the limit of single precision."""
 
 
 def check_folder(folder: Path) -> None:
-    """Raise OutputError for a folder that holds anything but what this package wrote; nothing is changed."""
+    """Raise OutputError for a folder with files other than results of `airshed adjoint`; nothing is changed."""
     with guarded(folder):
         there = [path for path in folder.iterdir() if not is_part(path)] if folder.is_dir() else []
     others = [path.name for path in there if path.name not in _OWN]
     ours = (folder / FILE).exists() or (folder / COMMITS).is_dir()
     if others or (there and not ours):
         name = others[0] if others else there[0].name
-        raise OutputError(f"{folder} holds {name}, which is no result of airshed adjoint; choose another folder")
+        raise OutputError(f"{folder} holds {name}, which is not a result of airshed adjoint; choose another folder")
 
 
 def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
-    """Write a receptor's sensitivities into a folder, each file whole or not at all; return the summary.
+    """Write the sensitivities of a receptor into a folder, each file atomically; return the summary.
 
-    Pictures of earlier ones are removed. Fields are single precision. Raises OutputError for what the system refuses.
+    Figures of earlier results are removed. Fields are in single precision. Raises OutputError if a file cannot be
+    written.
     """
     report = ranking(found)
     plain = found.map(lambda each: each.where(abs(each) > _SMALLEST, 0.0) if _is_field(each) else each, keep_attrs=True)
@@ -141,7 +142,7 @@ def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
 
 
 def write_files(found: "xr.Dataset", rows: Iterable[Sequence[str]], report: Report, folder: Path) -> None:
-    """Write sensitivities, their table and their summary into a folder, each file whole or not at all."""
+    """Write sensitivities, table and summary into a folder, each file atomically."""
     with guarded(folder):
         remove_parts(folder)
         for picture in (folder / PICTURES).glob("*.png"):

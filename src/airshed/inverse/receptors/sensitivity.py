@@ -1,4 +1,4 @@
-"""Sensitivities of a receptor to all that a run is given, as a Dataset."""
+"""Sensitivities of a receptor to all inputs of a run, as a Dataset."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,9 +31,9 @@ def sensitivity(
     case: Case | str | Path, receptor: Mapping[str, Any] | None = None, *, options: Options = DEFAULT,
     progress: Progress | None = None, **given: Any,
 ) -> "xr.Dataset":  # fmt: skip
-    """Return what a receptor measures, and its exact derivatives with respect to all inputs of the run.
+    """Return the value of a receptor and its exact sensitivities to all inputs of the run.
 
-    The derivatives are those of the steps that ran, to round-off; winds and temperatures are constant inputs. One run
+    The derivatives are those of the discrete steps of the run, to round-off; winds and temperatures are constant inputs. One run
     forward and one backward pass take about five times as long as a run. With several ranks (``mpiexec -n 4``) all of
     them call this, and all get the same result.
 
@@ -59,32 +59,7 @@ def sensitivity(
         ``value``, the measured value, and its derivatives. For pasture see
         :func:`airshed.inverse.receptors.point_sensitivity.sensitivity`.
 
-        ==================  ==========================  ================================================================
-        variable            dimensions                  derivative with respect to
-        ==================  ==========================  ================================================================
-        ``initial``         species, level, lat, lon    mixing ratio at the start of the run, including its spin-up
-        ``emission``        species, hour, lat, lon     mol released into the lowest layer, evenly over an hour
-        ``per_tonne``       species, lat, lon           tonne released evenly until the last time measured [ppb]
-        ``boundary``        species, level              mixing ratio at the lateral boundary
-        ``top``             species                     mixing ratio above the domain
-        ``boundary_faces``  species, level, face        the same by lateral face cell, and by instant where it varies
-        ``rate``            reaction                    relative change of a rate constant
-        ``number``          name                        unit of a number of a process that can be set
-        ``relative_...``                                relative change of a process input, such as deposition velocity
-        ``emitted``         species, lat, lon           contribution of the emissions of the case, to first order
-        ``contribution``    source                      contribution by country and sector
-        ``adjoint_X``       time, level, lat, lon       jump of species X of ``receptor.fields`` at a time
-        ==================  ==========================  ================================================================
-
-    Raises
-    ------
-    CaseError
-        If the receptor or the case is wrong.
-
-    Examples
-    --------
-    >>> found = airshed.inverse.sensitivity("west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
-    >>> found.emission.sel(species="NO").sum("hour").plot()
+        ==================  ==========================  =========================================================    >>> found.emission.sel(species="NO").sum("hour").plot()
     """
     if progress is None:
         with ProgressBar(enabled=world().rank == 0) as bar:
@@ -100,31 +75,31 @@ def sensitivity(
         of_case = {name: getattr(loaded.receptor, name) for name in ("fields", "every", "map_layer")}
         section = receptor_section(ReceptorSection, {**of_case, **receptor})
         loaded = loaded.with_section("receptor", section)
-    asked = Receptor.of(loaded.receptor, loaded.time.length.value)
+    measured = Receptor.of(loaded.receptor, loaded.time.length.value)
     if loaded.receptor.time is None:
         notify_default_time(loaded.time.length.value, options.watcher.on_notice)
     watcher = _SensitivityWatcher(options.watcher, loaded.receptor.fields, loaded.receptor.every.value)
 
     def cost(model: AirModel) -> ReceptorCost:
-        check_receptor(model.case, model.network.names, asked.species)
+        check_receptor(model.case, model.network.names, measured.species)
         watcher.begin(model)
-        return ReceptorCost(asked, model.whole)
+        return ReceptorCost(measured, model.whole)
 
     found = gradient(
         loaded, cost, options=replace(options, source_levels=0, watcher=watcher), progress=progress, **given
     )  # fmt: skip
-    return watcher.dataset(found, asked)
+    return watcher.dataset(found, measured)
 
 
 class _SensitivityWatcher(Watcher):
-    """Stores the requested fields in time, and results that need the open model."""
+    """Watcher that stores the requested fields over time, and results that need the open model."""
 
     def __init__(self, other: Watcher, fields: tuple[str, ...], every: float) -> None:
         self._other, self._fields, self._every = other, fields, every
         self._passed: list[AdjointFields] = []
 
     def begin(self, model: AirModel) -> None:
-        """Take note of a model that has not begun."""
+        """Store the model and its initial mixing ratios before the first step."""
         self._model, self._initial = model, model.subdomain.whole(model.mixing_ratios())
         self._next = float("inf")
 
@@ -145,15 +120,15 @@ class _SensitivityWatcher(Watcher):
         self._other.on_notice(line)
 
     def save(self) -> Mapping[str, Mapping[str, Array]]:
-        """Return the fields in time so far, each time by itself."""
+        """Return the fields stored so far, separately for each time."""
         own = {f"time-{n}": {**each.fields, _SECONDS: np.array(each.seconds)} for n, each in enumerate(self._passed)}
         return {**self._other.save(), **own}
 
-    def restore(self, kept: Mapping[str, Mapping[str, Array]]) -> None:
-        """Take over the fields in time."""
-        self._other.restore(kept)
-        for number in range(sum(name.startswith("time-") for name in kept)):
-            fields = dict(kept[f"time-{number}"])
+    def restore(self, saved: Mapping[str, Mapping[str, Array]]) -> None:
+        """Restore the stored fields."""
+        self._other.restore(saved)
+        for number in range(sum(name.startswith("time-") for name in saved)):
+            fields = dict(saved[f"time-{number}"])
             self._note(AdjointFields(float(fields.pop(_SECONDS)), fields))
 
     def _note(self, passed: AdjointFields) -> None:
@@ -161,10 +136,10 @@ class _SensitivityWatcher(Watcher):
         self._next = (np.ceil(passed.seconds / self._every) - 1.0) * self._every
 
     def on_adjoints(self, model: AirModel, adjoints: Adjoints) -> None:
-        """Work out the contributions."""
+        """Compute the contributions of sources."""
         self._other.on_adjoints(model, adjoints)
         self._contributions: Contributions = contributions(model, adjoints, self._initial)
 
     def dataset(self, found: Gradient, receptor: Receptor) -> "xr.Dataset":
-        """Return all as a Dataset."""
+        """Return the Dataset of the receptor."""
         return sensitivity_dataset(found, receptor, self._model, self._contributions, self._passed[::-1])

@@ -1,4 +1,4 @@
-"""Fields of the whole area, and the packed columns of them that a rank holds."""
+"""Conversion between fields of the whole area and the packed columns of a rank."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +21,10 @@ from airshed.parallel.halo import edge_exchange
 
 @dataclass(frozen=True)
 class Area:
-    """The area of a model, all ranks of which call everything together.
+    """Area of a model; all ranks call its methods together.
 
-    layout         of the columns of this rank
-    halo_exchange  of edges with neighbouring ranks, None for a single rank
+    layout         layout of the columns of this rank
+    halo_exchange  halo exchange with neighbouring ranks, None for a single rank
     """
 
     layout: Layout
@@ -39,17 +39,17 @@ class Area:
 
     @classmethod
     def alone(cls, layout: Layout) -> "Area":
-        """Return an area that one rank holds."""
+        """Return an area on a single rank."""
         return cls(layout, Subdomain.of(layout.rows, layout.columns, layout.width), exact_sum, None)
 
     def whole(self, packed: AnyArray) -> Array:
-        """Return a packed field, of cells or of faces, as (..., lat, lon) of the whole area, on every rank."""
+        """Return a packed field of cells or faces as (..., lat, lon) of the whole area, on every rank."""
         return self.joined(self.layout.unpack(packed))
 
     def joined(self, own: Array) -> Array:
-        """Return a field (..., lat, lon) of this rank's cells or their faces as that of the whole area, on every rank.
+        """Return the field of the whole area from the cells or faces of all ranks (..., lat, lon), on every rank.
 
-        A face between two ranks is that of the rank to the north or east of it.
+        A face between two ranks has the value of the rank to the north or east of it.
         """
         layout, subdomain = self.layout, self.subdomain
         if subdomain.alone:
@@ -65,38 +65,41 @@ class Area:
 
     @property
     def face_cells(self) -> FaceCells:
-        """The face cells of the whole area."""
+        """Face cells of the whole area."""
         return FaceCells(self.subdomain.decomposition.rows, self.subdomain.decomposition.columns)
 
     def around(self, own: Array) -> Array:
-        """Return what lies along the lateral faces of this rank (..., face cell) as that of the whole area."""
+        """Return values along the lateral faces of the whole area from those of all ranks (..., face cell)."""
         return self.subdomain.whole_faces(own)
 
     def own_boundary(self, field: Array, like: PackedBoundary) -> PackedBoundary:
-        """Return the part of a field (species, level, face cell) along sides of this rank, packed."""
+        """Return the part of a field (species, level, face cell) along the sides of this rank, packed."""
         window = self.subdomain.window
         part = self.face_cells.part(field, window.rows, window.columns)
         return PackedBoundary.of(self.layout, part, like.seconds, tuple(like.sides))
 
     def whole_boundary(self, packed: PackedBoundary, shape: tuple[int, int]) -> Array:
-        """Return packed boundary concentrations as those of the whole area (species, level, face cell); shape: both."""
+        """Return packed boundary concentrations as a field of the whole area (species, level, face cell).
+
+        shape  numbers of species and levels
+        """
         sides = empty_sides(self.layout, *shape)
         return self.around(PackedBoundary({**sides, **packed.sides}).unpacked(self.layout))
 
     def own(self, field: Array, *, padding: Padding = "edge") -> AnyArray:
-        """Return the columns of this rank of a field (..., lat, lon) of cells or of faces, packed."""
+        """Return the columns of this rank of a field (..., lat, lon) of cells or faces, packed."""
         window, whole = self.subdomain.window, self.subdomain.decomposition
         north, east = field.shape[-2] - whole.rows, field.shape[-1] - whole.columns
         part = field[..., window.south : window.north + north, window.west : window.east + east]
         return self.layout.pack(part, padding=padding)
 
     def neighbours(self, kernel: StepKernel) -> Neighbours | None:
-        """Return what a stepper of this area exchanges with other ranks."""
+        """Return the halo exchange for a stepper of this area; None if it has no neighbours."""
         if self.halo_exchange is None or not kernel.shape.horizontal:
             return None
         return BlockingNeighbours(self.layout, (len(kernel.network.species), kernel.shape.levels), self.halo_exchange)
 
     def total(self, by_column: npt.NDArray[Any]) -> Array:
-        """Return the sums over [lat][block] of all ranks, the same bits for any number of them."""
+        """Return the sums over [lat][block] of all ranks; the bits do not depend on the number of ranks."""
         flat = by_column.reshape(by_column.shape[0] * by_column.shape[1], *by_column.shape[2:])
         return self.subdomain.total(flat, self.sums)

@@ -1,4 +1,4 @@
-"""The derivatives of a model's steps, built from the kernels of the stages of its program."""
+"""Derivatives of the steps of a model, built from the kernels of the stages of its program."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,17 +39,17 @@ from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
 
 Chemistry = Callable[[int], CellChemistry]
-"""Returns the chemistry of cells with a number of threads."""
+"""Function that returns the chemistry of cells with a number of threads."""
 
 
 @dataclass(frozen=True)
 class Derivatives:
-    """Derivatives of the steps of a program, usable after the model is closed.
+    """Derivatives of the steps of a program; they remain valid after the model is closed.
 
     kernels         kernels of stages that apply a formula, by the keys of the stages
     chemistry       functions that return the chemistry of stages of cells, by the keys of the stages
     density_factor  number density [molecules cm-3] of one mole of air in a cell, [lat][1 or block][level][W]
-    shared          recomputation with the state and threads of the model, valid while it is open; None to make one
+    shared          recomputation with the state and threads of the model, valid while it is open; None for its own
     """
 
     program: Program
@@ -63,23 +63,23 @@ class Derivatives:
 
     @property
     def precision(self) -> str:
-        """The precision of the steps, "double" or "single"."""
+        """Precision of the steps, "double" or "single"."""
         return next(iter(self.kernels.values())).shape.precision
 
     @property
     def record_bytes(self) -> int:
-        """The size of the record of a step: first step and number of accepted steps of each cell."""
+        """Size of the record of a step [bytes]: first step size and number of accepted steps of each cell."""
         layout = self.area.layout
         return 12 * layout.rows * layout.blocks * layout.width * self._levels * len(self.program.cells)
 
     @property
     def operators(self) -> Sequence[Operator]:
-        """The operators of all kernels."""
+        """Operators of all kernels."""
         return [each for kernel in self.kernels.values() for each in kernel.shape.operators]
 
     @cached_property
     def members(self) -> Mapping[str, Member]:
-        """The fields and numbers that operators read, by their names."""
+        """Fields and numbers that operators read, by name."""
         return {each.key: each for each in members(self.operators)}
 
     @property
@@ -105,7 +105,7 @@ class Derivatives:
         return AdjointExecutor(x, formulas, cells, recomputation, owned=owned)
 
     def replay(self, changes: Changes, size: float, threads: int = 1) -> ReplayExecutor:
-        """Return the executor that repeats steps with inputs changed by a multiple of a direction."""
+        """Return the executor that repeats steps with inputs perturbed by a multiple of a direction."""
         rates, layout = changes.direction.rates, self.area.layout
         changed = {key: with_rates(kernel, rates, size, layout) for key, kernel in self.kernels.items()}
         constants = changes.constants(self.constants, size)
@@ -119,7 +119,7 @@ class Derivatives:
         return ReplayExecutor(state, runners, changes, size)
 
     def tangent(self, threads: int = 1) -> TangentExecutor:
-        """Return the executor that repeats steps with their tangent."""
+        """Return the executor that repeats steps together with their tangent."""
         area = self.area
         states = StateAndChanges.zeros(area.layout, len(self.network.species), self._levels)
         runners: dict[str, FormulaTangent | CellsTangent] = {}
@@ -134,7 +134,7 @@ class Derivatives:
         return TangentExecutor(states, runners, area)
 
     def _recomputation(self, threads: int) -> tuple[Recomputation | None, bool]:
-        """Return the executor that repeats steps, and whether the caller owns it; None for a formula with a history."""
+        """Return the executor that repeats steps, None for a formula with a history, and whether the caller owns it."""
         if self.program.has_history:
             return None, False
         if self.shared is not None:
@@ -146,7 +146,7 @@ class Derivatives:
     def _steppers(
         self, kernels: Mapping[str, StepKernel], constants: StepConstants, threads: int
     ) -> Iterator[tuple[str, Stepper]]:
-        """Yield a stepper of each kernel, with its key; all advance the same state."""
+        """Yield the key and a stepper of each kernel; all steppers advance the same state."""
         state: State | None = None
         for key, kernel in kernels.items():
             neighbours = self.area.neighbours(kernel)
@@ -156,7 +156,7 @@ class Derivatives:
 
 
 def simulation_of(case: Case | str | Path, **given: Any) -> Simulation:
-    """Return the simulation of a case without groups of ranks; its steps are the same.
+    """Return the simulation of a case without groups of ranks, which has the same steps.
 
     given  further parameters of :class:`airshed.Simulation`
     """
@@ -175,17 +175,17 @@ def observing(model: AirModel, on_step: OnStep, *, lengths: bool = False) -> Ite
 
 
 def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
-    """Return the derivatives of the steps of a model; raise CaseError for a case that has none.
+    """Return the derivatives of the steps of a model; raises CaseError for a case that has none.
 
-    share  use the state and threads of the model; the derivatives are then valid while it is open
+    share  use the state and threads of the model; the derivatives are then valid only while it is open
     """
     program, case, runners = model.program, model.case, model.executor.runners
     if case.has_groups:
-        raise CaseError("groups of ranks (parallel.groups) have no adjoint; take case.without_groups()")
+        raise CaseError("groups of ranks (parallel.groups) have no adjoint; use case.without_groups()")
     if not program.has_history and case.adjoint.rounding != "none":
         raise CaseError(
-            f"adjoint.rounding = {case.adjoint.rounding!r} takes other steps with chemistry.integrator = "
-            f'"{case.chemistry.integrator}"; take "none"'
+            f"adjoint.rounding = {case.adjoint.rounding!r} would change the repeated steps of chemistry.integrator = "
+            f'"{case.chemistry.integrator}"; set "none"'
         )
     steppers = {key: each.stepper for key, each in runners.items() if each.stepper is not None}
     cells = {key: each.chemistry for key, each in runners.items() if isinstance(each, CellsRunner)}
@@ -193,7 +193,7 @@ def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
     if lacking:
         raise CaseError(
             f"a case whose processes have {', '.join(lacking)} cannot be recorded: it has no adjoint, tangent or "
-            "gradient; leave these processes out"
+            "gradient; remove these processes"
         )
     packed = replace(model.layout, dtype=np.float64).pack(number_per_mole(model.parts.grid))
     factor = np.asarray(packed, np.float64)

@@ -1,4 +1,4 @@
-"""Directions: changes of all that a run is given, and the changes and the forcing of each step that follow."""
+"""Directions: perturbations of all inputs of a run, and the resulting perturbations of the forcing of each step."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,23 +18,23 @@ from airshed.models.air.programs.records import FormulaStep
 
 INITIAL, EMISSION, BOUNDARY, FACES, TOP, RATES = "initial", "emission", "boundary", "boundary faces", "top", "rates"
 NUMBER, FIELD = "number ", "field "
-"""Names of the kinds of inputs; the last two are followed by the name of a number or a field of an operator."""
+"""Names of the kinds of inputs; the last two are prefixes of the name of a number or field of an operator."""
 
 _BY_ATTRIBUTE: Final = {"initial": INITIAL, "boundary_profile": BOUNDARY, "top": TOP, "rates": RATES}
 
 
 @dataclass(frozen=True)
 class Direction:
-    """Changes of what a run is given, None or nothing where that stays; adjoints of it have the same shape.
+    """Perturbations of the inputs of a run; None or empty for inputs without one. Adjoints have the same shapes.
 
-    initial   of mixing ratios at the beginning (species, level, lat, lon) [mol/mol]
-    emission  of sources in periods, by the beginning [s] of each (emitted species, lowest levels, lat, lon) [mol/s]
-    boundary_profile  of boundary concentrations at all faces and times (species, level) [mol/mol]
-    top       of mixing ratios above the area (species,)
-    rates     of a factor of one on the rate of each reaction (reaction,)
-    numbers   of numbers that operators read, by their names (value,)
-    fields    of fields that operators read, by their names, at each instant in order of time (..., lat, lon)
-    boundary  of boundary concentrations that vary, by their instants [s], (species, level, face cell)
+    initial   mixing ratios at the beginning (species, level, lat, lon) [mol/mol]
+    emission  emission rates by the beginning [s] of their period (emitted species, lowest levels, lat, lon) [mol/s]
+    boundary_profile  boundary concentrations at all faces and times (species, level) [mol/mol]
+    top       mixing ratios above the area (species,)
+    rates     factors on the rates of reactions, whose value is 1 (reaction,)
+    numbers   numbers that operators read, by name (value,)
+    fields    fields that operators read, by name, at each instant in order of time (..., lat, lon)
+    boundary  boundary concentrations that vary, by instant [s] (species, level, face cell)
     """
 
     initial: Array | None = None
@@ -47,7 +47,7 @@ class Direction:
     boundary: Mapping[float, Array] = field(default_factory=dict)
 
     def parts(self) -> dict[str, list[Array]]:
-        """Return the changes by kinds of inputs, those that are there, each an array for each period or instant."""
+        """Return the perturbations by kind of input, with an array for each period or instant."""
         found = {kind: [getattr(self, name)] for name, kind in _BY_ATTRIBUTE.items() if getattr(self, name) is not None}
         if self.emission:
             found[EMISSION] = [self.emission[begin] for begin in sorted(self.emission)]
@@ -57,9 +57,9 @@ class Direction:
         return found | {FIELD + name: list(each) for name, each in self.fields.items()}
 
     def only(self, kind: str) -> "Direction":
-        """Return the changes of one kind of input alone; raises CaseError where there are none."""
+        """Return the perturbations of one kind of input; raises CaseError if there are none."""
         if kind not in self.parts():
-            raise CaseError(f"there is no input {kind!r}; there are: {', '.join(self.parts())}")
+            raise CaseError(f"there is no input {kind!r}; choose from {', '.join(self.parts())}")
         numbers = {name: each for name, each in self.numbers.items() if NUMBER + name == kind}
         fields = {name: each for name, each in self.fields.items() if FIELD + name == kind}
         plain = {name: getattr(self, name) for name, each in _BY_ATTRIBUTE.items() if each == kind}
@@ -69,7 +69,7 @@ class Direction:
         )  # fmt: skip
 
     def map(self, make: Callable[[Array], Array]) -> "Direction":
-        """Return what a function makes of each array."""
+        """Return the direction with a function applied to each array."""
         plain = {
             name: make(getattr(self, name)) for name in _BY_ATTRIBUTE if getattr(self, name) is not None
         }  # fmt: skip
@@ -82,7 +82,7 @@ class Direction:
 
 
 def products(adjoint: Direction, direction: Direction) -> dict[str, float]:
-    """Return sum(adjoint x change) by the kinds of inputs that a direction has: the change of the cost."""
+    """Return sum(adjoint x change) for each kind of input of a direction: the change of the cost."""
     adjoints = adjoint.parts()
     return {
         kind: float(sum(np.sum(bar * change) for bar, change in zip(adjoints[kind], changes, strict=True)))
@@ -91,7 +91,7 @@ def products(adjoint: Direction, direction: Direction) -> dict[str, float]:
 
 
 class Changes:
-    """The changes of steps in a direction, packed once: of the columns of this rank."""
+    """Perturbations of the steps in a direction, packed once for the columns of this rank."""
 
     def __init__(self, direction: Direction, area: Area, members: Mapping[str, Member]) -> None:
         self.direction, self._area, self._members = direction, area, members
@@ -104,10 +104,10 @@ class Changes:
         self._perturbed: dict[int, tuple[AnyArray, AnyArray]] = {}
         for name in (*direction.fields, *direction.numbers):
             if name not in members:
-                raise CaseError(f"a change of {name}, which no operator reads; they read: {', '.join(members)}")
+                raise CaseError(f"no operator reads {name}; they read: {', '.join(members)}")
 
     def of(self, step: FormulaStep) -> StepChanges:
-        """Return the changes of what a step was given; steps come in order of time."""
+        """Return the perturbations of the forcing of a step; call it in order of time."""
         given, to = given_fields(step.forcing), self.direction
         fields: dict[str, Pair] = {
             name: (self._at(name, given[name][0]), self._at(name, given[name][1]))
@@ -117,7 +117,7 @@ class Changes:
         return StepChanges(self._of_emission(step), to.boundary_profile, to.top, to.rates, fields, to.numbers, boundary)
 
     def perturbed(self, step: FormulaStep, size: float) -> StepForcing:
-        """Return what a step is given at so many times the direction."""
+        """Return the forcing of a step perturbed by `size` times the direction."""
         forcing = step.forcing
         if size == 0.0:
             return forcing
@@ -148,19 +148,19 @@ class Changes:
         return StepForcing(forcing.weights, transport, column)
 
     def add_to_initial(self, packed: AnyArray, size: float) -> None:
-        """Add so many times the changes of the beginning to packed mixing ratios."""
+        """Add `size` times the perturbation of the initial state to packed mixing ratios."""
         if self.direction.initial is not None:
             packed += packed.dtype.type(size) * self._area.own(self.direction.initial)
 
     def constants(self, given: StepConstants, size: float) -> StepConstants:
-        """Return what stays the same from step to step at so many times the direction."""
+        """Return the constants of the steps perturbed by `size` times the direction."""
         to = self.direction
         profile = given.profile if to.boundary_profile is None else given.profile + size * to.boundary_profile
         top = given.top if to.top is None else given.top + size * to.top
         return replace(given, profile=profile, top=top)
 
     def _of_boundary(self, given: BoundaryForcing | None) -> BoundaryForcing | None:
-        """The changes of boundary concentrations that vary, at both ends of an interval."""
+        """Return the perturbations of varying boundary concentrations at both ends of an interval."""
         if given is None or not (self.direction.boundary or self.direction.boundary_profile is not None):
             return None
         return replace(given, start=self._boundary_change(given.start), end=self._boundary_change(given.end))
@@ -175,7 +175,7 @@ class Changes:
         return self._boundary[given.seconds]
 
     def _of_emission(self, step: FormulaStep) -> AnyArray | None:
-        """The change of the emission of a step, by the shares that periods have in it."""
+        """Return the perturbation of the emission of a step, weighted by the shares of its periods."""
         shares = [(share, self._emission[begin]) for begin, share in step.emission if begin in self._emission]
         if not shares:
             return None
@@ -186,15 +186,18 @@ class Changes:
         return total
 
     def _at(self, name: str, field: AnyArray) -> AnyArray:
-        """The change of a field at the instant of a packed array; the array is held, so that no other has its id."""
+        """Return the perturbation of a field at the instant of a packed array.
+
+        The array is stored, so that its id remains unique.
+        """
         seen, changes = self._seen[name], self._fields[name]
         number = seen.setdefault(id(field), (field, len(seen)))[1]
         if number >= len(changes):
-            raise CaseError(f"the direction has changes of {name} at {len(changes)} instants; the run has more")
+            raise CaseError(f"the direction has {name} at {len(changes)} instants, but the run has more")
         return changes[number]
 
     def _moved(self, fields: Mapping[str, Pair], size: float) -> dict[str, Pair]:
-        """Fields at so many times their changes; each array is made once, for all steps that read it."""
+        """Return perturbed fields; each array is computed once for all steps that read it."""
 
         def moved(name: str, field: AnyArray) -> AnyArray:
             if id(field) not in self._perturbed:
@@ -209,10 +212,10 @@ class Changes:
 
 
 def given_fields(forcing: StepForcing) -> dict[str, tuple[AnyArray, AnyArray]]:
-    """Return the fields of operators that a step is given, at both ends of its interval."""
+    """Return the fields of operators in the forcing of a step, at both ends of its interval."""
     return {**forcing.transport.fields, **(forcing.column.fields if forcing.column else {})}
 
 
 def given_numbers(forcing: StepForcing) -> dict[str, npt.ArrayLike]:
-    """Return the numbers of operators that a step is given."""
+    """Return the numbers of operators in the forcing of a step."""
     return {**forcing.transport.numbers, **(forcing.column.numbers if forcing.column else {})}

@@ -4,12 +4,12 @@ A sum with coefficients c of values with mixing ratios q and air A [mol] is
 
     A' = sum c_i A_i,      w = sum c_i A_i q_i / A',      q' = max(w, 0)
 
-so that the share of a mixing ratio q_i in q' is c_i A_i / A' where w >= 0, and zero elsewhere.
+so that dq'/dq_i = c_i A_i / A' where w >= 0, and zero elsewhere.
 
-The adjoint reverses steps stage by stage, the last one first. A formula with a history is the only stage of its
-program. It is reversed from the levels that the run stored: the compiled adjoint fuses the transport of n+1 with the
-columns of n, so that the adjoint of a level is complete one step later. A step of any other program is repeated from
-its first level; then its stages are reversed one by one.
+The adjoint reverses the stages of each step, the last one first. A formula with a history is the only stage of its
+program. It is reversed from the stored levels of the run. The compiled adjoint fuses the transport of n+1 with the
+columns of n, so the adjoint of a level is complete one step later. A step of any other program is repeated from its
+first level; then its stages are reversed one by one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,10 +48,10 @@ from airshed.program.execute import walk_backwards, walk_forwards
 
 @dataclass(frozen=True)
 class SumShares:
-    """Derivative of a sum.
+    """Derivative of a sum of values.
 
-    shares      of each value's mixing ratios, [lat][block][1][level][W]
-    is_positive where the sum is not clipped, shape of the mixing ratios
+    shares       derivatives with respect to the mixing ratios of each value, [lat][block][1][level][W]
+    is_positive  True where the sum is not clipped, with the shape of the mixing ratios
     """
 
     shares: list[AnyArray]
@@ -59,7 +59,7 @@ class SumShares:
 
 
 class StateValues:
-    """Mixing ratios and air of a state as values of a program; the observer receives the result of each sum."""
+    """Mixing ratios and air of a state, as values of a program; the observer receives the result of each sum."""
 
     observer: Observer | None = None
 
@@ -75,7 +75,7 @@ class StateValues:
         self._state.q[...], self._state.air[...] = value.q, value.air
 
     def add_up(self, coefficients: Sequence[float], values: Sequence[TimeLevel]) -> SumShares:
-        """Replace the newest level by a sum."""
+        """Replace the newest level by a weighted sum."""
         q = self._state.q
         shares = _add_up(self._state, coefficients, values)
         if self.observer is not None:
@@ -84,11 +84,11 @@ class StateValues:
 
 
 LevelAndChange = tuple[TimeLevel, AnyArray]
-"""TimeLevel, and the change of its mixing ratios."""
+"""Time level, and the tangent-linear change of its mixing ratios."""
 
 
 class TangentValues:
-    """Mixing ratios and air of a state, with their changes, as values of a program."""
+    """Mixing ratios and air of a state with their tangent-linear changes, as values of a program."""
 
     def __init__(self, states: StateAndChanges) -> None:
         self._states, self._values = states, StateValues(states.state)
@@ -148,7 +148,8 @@ def _add_up(state: State, coefficients: Sequence[float], values: Sequence[TimeLe
 class Recomputation:
     """Executor that repeats recorded steps with the same bits, and returns the input of the adjoint of each stage.
 
-    steppers   steppers of the same state, by the keys of their stages;  chemistry  of stages of cells, likewise
+    steppers   steppers of the same state, by the keys of their stages
+    chemistry  chemistry of stages of cells, by the keys of the stages
     """
 
     def __init__(
@@ -166,15 +167,15 @@ class Recomputation:
         return walk_forwards(record.program, self._runners, self._values, record.stages)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for each in self._runners.values():
             each.close()
 
 
 class ReplayExecutor:
-    """Executor that repeats recorded steps with inputs changed by a multiple of a direction.
+    """Executor that repeats recorded steps with inputs perturbed by a multiple of a direction.
 
-    Chemistry takes steps of the recorded lengths, and clips negative concentrations.
+    Chemistry uses the recorded step lengths, and clips negative concentrations.
     """
 
     def __init__(
@@ -185,11 +186,11 @@ class ReplayExecutor:
 
     @property
     def q(self) -> AnyArray:
-        """The packed mixing ratios now."""
+        """Current packed mixing ratios."""
         return self._state.q
 
     def start(self, first: State) -> None:
-        """Start from a state, changed by the direction."""
+        """Start from a state perturbed by the direction."""
         _copy_state(first, self._state)
         self._changes.add_to_initial(self.q, self._size)
 
@@ -200,16 +201,16 @@ class ReplayExecutor:
         walk_forwards(record.program, self._runners, self._values, record.stages)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for each in self._runners.values():
             each.close()
 
 
 class TangentExecutor:
-    """Executor that repeats recorded steps with the changes of the state.
+    """Executor that repeats recorded steps together with their tangent.
 
-    After each step :meth:`put_level` replaces the level by that of the run. The own level differs by round-off, so that
-    a limiter may take another branch than in the run, which the adjoint follows.
+    After each step :meth:`put_level` replaces the level by that of the run. The repeated level differs by round-off, so
+    a limiter could take a different branch than in the run, whose branches the adjoint follows.
     """
 
     def __init__(
@@ -219,16 +220,16 @@ class TangentExecutor:
 
     @property
     def q(self) -> AnyArray:
-        """The packed mixing ratios now."""
+        """Current packed mixing ratios."""
         return self._states.state.q
 
     @property
     def change(self) -> AnyArray:
-        """Their change."""
+        """Tangent-linear change of the packed mixing ratios."""
         return self._states.changes.q
 
     def start(self, first: State, direction: Direction, members: Mapping[str, Member]) -> None:
-        """Start from a state, with changes of all inputs."""
+        """Start from a state with perturbations of all inputs."""
         _copy_state(first, self._states.state)
         changed = self._states.changes
         for each in (changed.q, changed.q_other, changed.tendency):
@@ -244,11 +245,11 @@ class TangentExecutor:
         walk_forwards(record.program, self._runners, self._values, record.stages)
 
     def put_level(self, level: TimeLevel) -> None:
-        """Replace the newest level; changes stay as they are."""
+        """Replace the newest level; changes are retained."""
         self._states.state.q[...], self._states.state.air[...] = level.q, level.air
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for each in self._runners.values():
             each.close()
 
@@ -261,10 +262,11 @@ def _copy_state(source: State, target: State) -> None:
 class AdjointExecutor:
     """Executor that reverses steps.
 
-    x              adjoint of the mixing ratios of the current level, to which costs add their derivatives
-    formulas       adjoints of formulas by the keys of their stages;  cells  those of chemistry
+    x              adjoint of the mixing ratios of the current level, to which costs add their gradients
+    formulas       adjoints of formulas by the keys of their stages
+    cells          adjoints of chemistry by the keys of their stages
     recomputation  executor that repeats steps; None for a formula with a history
-    owned          close the recomputation with this executor
+    owned          close the recomputation together with this executor
     """
 
     def __init__(
@@ -277,7 +279,7 @@ class AdjointExecutor:
 
     @property
     def totals(self) -> Totals:
-        """The adjoints summed so far."""
+        """Adjoints summed so far."""
         reversers = self._reversers.values()
         reactions = [each.reactions for each in reversers] + [each.reactions for each in self._cells.values()]
         instants = sorted({seconds for each in reversers for seconds in each.boundary})
@@ -289,7 +291,7 @@ class AdjointExecutor:
 
     @property
     def reads(self) -> Sequence[SummedInputAdjoints]:
-        """The adjoints of the inputs of operators, for each kernel; empty if not computed."""
+        """Adjoints of the inputs of operators, for each kernel; empty if not computed."""
         return [each.input_adjoints for each in self._reversers.values() if each.input_adjoints is not None]
 
     @property
@@ -298,11 +300,11 @@ class AdjointExecutor:
 
     @property
     def _history(self) -> Reverser | None:
-        """The adjoint of a formula with a history; None without one."""
+        """Adjoint of a formula with a history; None without one."""
         return None if self._recomputation is not None else next(iter(self._reversers.values()))
 
     def start(self, tendency: AnyArray) -> None:
-        """Start after the last step, whose tendency T(n) is given, with adjoints of zero."""
+        """Start after the last step with its tendency T(n), with adjoints of zero."""
         for each in self._reversers.values():
             each.start(tendency)
         for cells in self._cells.values():
@@ -311,7 +313,7 @@ class AdjointExecutor:
     def reverse(self, step: ReverseStep, sources: Mapping[float, AnyArray]) -> None:
         """Reverse a step.
 
-        sources  adjoints of sources by the beginnings of their periods [s], to which the step adds
+        sources  adjoints of sources by the beginnings of their periods [s], which are incremented
         """
         for each in self._formulas.values():
             each.sources = sources
@@ -328,14 +330,14 @@ class AdjointExecutor:
             self._history.finish(first)
 
     def jump(self, now: TimeLevel) -> AnyArray:
-        """Return the adjoint of a jump of the mixing ratios just before the last reversed step, for its level n.
+        """Return the sensitivity to a jump of the mixing ratios just before the last reversed step, at its level n.
 
-        With a history both levels jump.
+        With a history the jump is in both time levels.
         """
         return self.x.copy() if self._history is None else self._history.jump(now)
 
     def save(self) -> dict[str, AnyArray]:
-        """Return the arrays with which another executor continues, without :attr:`reads`."""
+        """Return the arrays from which another executor continues, without :attr:`reads`."""
         stored = {
             f"{key}.{name}": array for key, each in self._reversers.items() for name, array in each.save().items()
         }
@@ -350,7 +352,7 @@ class AdjointExecutor:
             cells.reactions[...] = stored[f"{key}.reactions"]
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for each in self._reversers.values():
             each.close()
         if self._recomputation is not None and self._owned:
@@ -358,7 +360,7 @@ class AdjointExecutor:
 
 
 class JoinedReads:
-    """Adjoints of the inputs of operators of several kernels; satisfies ``kernels.step.arguments.InputAdjoints``."""
+    """Adjoints of the inputs of operators, joined over kernels; satisfies ``kernels.step.arguments.InputAdjoints``."""
 
     def __init__(self, reads: Sequence[InputAdjoints]) -> None:
         self._reads, self.numbers = reads, dict[str, Array]()
@@ -380,6 +382,6 @@ def _sum(arrays: Sequence[Array]) -> Array:
 
 
 def _only_step(record: StepRecord) -> FormulaStep:
-    """Return the application of a formula with a history, the only one of its step."""
+    """Return the only formula step of a record, for a formula with a history."""
     (step,) = record.formula_steps
     return step

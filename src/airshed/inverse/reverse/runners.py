@@ -1,9 +1,9 @@
 """Runners of stages for replay, tangent, recomputation and adjoint: formulas (transport, columns, fused), and cells.
 
-In a replay with other reaction rates each rate is multiplied by 1 + e d, of which e is one more open parameter: one
-kernel serves all sizes e of a direction d, and is compiled for that direction.
+In a replay with perturbed reaction rates each rate is multiplied by 1 + e d, where e is an additional open parameter.
+One kernel is compiled for each direction d, for all sizes e.
 
-The adjoint of cells covers the steps that each cell accepted. With y = n q and the number density n of air, which the
+The adjoint of cells covers the accepted steps of each cell. With y = n q and the number density n of air, which the
 stage does not change,
 
     adjoint of q before = n (adjoint of y before),      adjoint of y after = (adjoint of q after) / n
@@ -33,9 +33,9 @@ from airshed.program.stage import Stage
 Observer = Callable[[FormulaStep | None, AnyArray, AnyArray, Array | None], None]
 """Callback for each part of a replayed step.
 
-It receives an application of a formula, the packed mixing ratios before and after it, and the amounts clipped in each
-block [lat][block][species], None if these are unknown. For cells and sums the application is None, and both mixing
-ratios are those after them.
+Its arguments are the formula step, the packed mixing ratios before and after it, and the amounts clipped in each block
+[lat][block][species], None if unknown. For cells and sums the formula step is None, and both mixing ratios are those
+after the part.
 """
 
 
@@ -44,7 +44,7 @@ class AdjointOptions:
     """Options of the adjoint of steps.
 
     read       compute the adjoints of fields and numbers that operators read
-    reactions  compute those of factors on reaction rates; Rosenbrock methods compute them always
+    reactions  compute the adjoints of factors on reaction rates; Rosenbrock methods always compute them
     frozen     treat the limiters of transport as constant
     """
 
@@ -56,7 +56,7 @@ class AdjointOptions:
 
 @dataclass(frozen=True)
 class ReverseStep:
-    """Step to reverse: its record, time levels n-1, n and n+1, and the step before it, or its tendency T(n-1)."""
+    """Step to reverse: its record, time levels n-1, n and n+1, and the previous step or its tendency T(n-1)."""
 
     record: StepRecord
     levels: tuple[TimeLevel, TimeLevel, TimeLevel]
@@ -76,10 +76,10 @@ class Totals:
 
 @dataclass(frozen=True)
 class FormulaLevels:
-    """Stage to reverse.
+    """Formula stage to reverse.
 
     levels    levels n-1 and n of the first step, and the level after each step; without a history n-1 is n
-    tendency  T of the last step
+    tendency  tendency T of the last step
     before    forcing of the step before the first one, or its tendency; None for a formula without history
     """
 
@@ -105,14 +105,14 @@ class FormulaRecomputation:
         return FormulaLevels(given.steps, [levels[0], *levels], aligned_copy(state.tendency))
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._stepper.close()
 
 
 class FormulaReplay:
-    """Runner that repeats recorded steps of a formula with inputs changed by a multiple of a direction.
+    """Runner that repeats recorded steps of a formula with inputs perturbed by a multiple of a direction.
 
-    with_rates  returns the forcing of a step with changed reaction rates
+    with_rates  function that returns the forcing of a step with perturbed reaction rates
     """
 
     observer: Observer | None = None
@@ -137,12 +137,12 @@ class FormulaReplay:
                 self.observer(step, state.q_other, q, clipped)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._stepper.close()
 
 
 class FormulaTangent:
-    """Runner that repeats recorded steps of a formula, with the tangent of each."""
+    """Runner that repeats recorded steps of a formula together with their tangent."""
 
     changes: Changes
 
@@ -162,7 +162,7 @@ class FormulaTangent:
             self._stepper.step(step.forcing, own)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._stepper.close()
 
 
@@ -191,7 +191,7 @@ class FormulaAdjoint:
             self.reverser.finish(given.levels[1])
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self.reverser.close()
 
 
@@ -205,9 +205,9 @@ _SIZE: Final = "size_of_rate_changes"
 def with_rates(
     kernel: StepKernel, changes: Array | None, size: float, layout: Layout
 ) -> tuple[StepKernel, Callable[[StepForcing], StepForcing]]:  # fmt: skip
-    """Return a kernel with rates at so many times their changes (reaction,), and what gives its steps their forcing.
+    """Return a kernel with rates perturbed by `size` times `changes` (reaction,), and a function for its forcing.
 
-    A kernel without reactions stays as it is.
+    A kernel without reactions is returned unchanged.
     """
     if changes is None or size == 0.0 or not kernel.network.reactions:
         return kernel, lambda forcing: forcing
@@ -222,7 +222,7 @@ def with_rates(
     added: dict[int, tuple[AnyArray | None, AnyArray]] = {}
 
     def longer(given: AnyArray | None, like: AnyArray) -> AnyArray:
-        """What is open, with the size of changes at its place; held, so that no other array has its id."""
+        """Return the open parameters with the size of changes inserted; stored, so that ids remain unique."""
         if id(given) not in added:
             before = layout.zeros(0, shape.levels) if given is None else given
             found = layout.zeros(before.shape[2] + 1, shape.levels)
@@ -250,7 +250,7 @@ _DENSITY = AIR_INPUTS.index("M")
 
 @dataclass(frozen=True)
 class CellsSteps:
-    """Stage to reverse: its record, its air, and the accepted steps of each cell."""
+    """Cells stage to reverse: its record, its air, and the accepted steps of each cell."""
 
     record: CellsRecord
     air: Air
@@ -272,14 +272,14 @@ class CellsRecomputation:
         return CellsSteps(given, air, accepted)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self.chemistry.solver.close()
 
 
 class CellsReplay:
-    """Runner that repeats recorded chemistry with steps of the recorded lengths.
+    """Runner that repeats recorded chemistry with the recorded step lengths.
 
-    factors  on rates (reaction,), or one factor for all
+    factors  factors on rates (reaction,), or one factor for all reactions
     """
 
     observer: Observer | None = None
@@ -303,12 +303,12 @@ class CellsReplay:
             self.observer(None, q, q, None)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._chemistry.solver.close()
 
 
 class CellsTangent:
-    """Runner that repeats recorded chemistry with the same bits, with its tangent."""
+    """Runner that repeats recorded chemistry with the same bits, together with its tangent."""
 
     changes: Changes
 
@@ -318,13 +318,13 @@ class CellsTangent:
 
     def run(self, number: int, stage: Stage, given: CellsRecord) -> None:
         """Advance the state and its change."""
-        # the accepted steps
+        # Repeat the accepted steps.
         state, changes, chemistry = self._states.state, self._states.changes, self._chemistry
         before, result, clipped = (aligned_copy(state.q) for _ in range(3))
         air = given.weather.with_density(state.air * self._density_factor)
         accepted = integrate_again(chemistry, given.integrated, air, before, result, clipped)
 
-        # the tangent along them, in number densities
+        # Integrate the tangent along these steps, in number densities.
         inputs = chemistry.inputs_in(air)
         change, density = cells_of(changes.q, len(chemistry.solver.kernel.network.species)), inputs[:, :, _DENSITY]
         change *= density
@@ -335,14 +335,14 @@ class CellsTangent:
         state.q[...] = result
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._chemistry.solver.close()
 
 
 class CellsAdjoint:
     """Runner that reverses chemistry.
 
-    reactions  adjoints of factors on rates, summed over steps, [lat][block][reaction]
+    reactions  adjoints of factors on rates, summed over steps [lat][block][reaction]
     """
 
     def __init__(self, chemistry: CellChemistry, x: AnyArray) -> None:
@@ -369,7 +369,7 @@ def of_each_reaction(chemistry: CellChemistry, values: Array | float) -> Array:
 
 
 def cells_of(packed: AnyArray, species: int) -> AnyArray:
-    """Return [lat][block][species][level][W] as (pack, species, W); species beyond the known ones are zero."""
+    """Return [lat][block][species][level][W] as (pack, species, W); additional species are zero."""
     rows, blocks, known, levels, width = packed.shape
     cells = aligned_zeros((rows * blocks * levels, species, width), np.float64)
     cells.reshape(rows, blocks, levels, species, width)[:, :, :, :known] = np.moveaxis(packed, 2, 3)
@@ -377,7 +377,7 @@ def cells_of(packed: AnyArray, species: int) -> AnyArray:
 
 
 def put_cells(cells: AnyArray, packed: AnyArray) -> None:
-    """Fill [lat][block][species][level][W] with cells, without species beyond its own."""
+    """Fill [lat][block][species][level][W] from cells, without additional species."""
     rows, blocks, known, levels, width = packed.shape
     split = cells.reshape(rows, blocks, levels, cells.shape[1], width)[:, :, :, :known]
     packed[...] = np.moveaxis(split, 3, 2)

@@ -1,4 +1,4 @@
-"""A short run recorded in memory, with all its levels and steps, and random directions and costs for it."""
+"""A short run recorded in memory with all levels and steps, and random directions and costs for it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -26,16 +26,17 @@ from airshed.runtime.clock import Clock, due_in
 from airshed.runtime.simulation import Simulation
 
 STEPS = 12
-"""The number of steps that are recorded by default."""
+"""Default number of recorded steps."""
 
 
 @dataclass(frozen=True)
-class Recording:
-    """A recorded run.
+class RecordedRun:
+    """Recorded run.
 
-    first   the state before the first step;  tendency  T(n) [mol/s] of the last
-    levels  after each step, level 0 before the first
-    begin   [s] of the first step
+    first     state before the first step
+    tendency  tendency T(n) [mol/s] of the last step
+    levels    time levels: level 0 before the first step, and the level after each step
+    begin     beginning of the first step [s]
     """
 
     derivatives: Derivatives
@@ -47,37 +48,37 @@ class Recording:
 
     @property
     def area(self) -> Area:
-        """The area and the columns of this rank."""
+        """Area of the model and columns of this rank."""
         return self.derivatives.area
 
     @property
     def constants(self) -> StepConstants:
-        """What stays the same from step to step."""
+        """Inputs that do not change between steps."""
         return self.derivatives.constants
 
     @property
     def network(self) -> ReactionNetwork:
-        """The mechanism."""
+        """Mechanism."""
         return self.derivatives.network
 
     @property
     def members(self) -> Mapping[str, Member]:
-        """The fields and numbers that operators read, by their names."""
+        """Fields and numbers that operators read, by name."""
         return self.derivatives.members
 
     @property
     def formula_steps(self) -> Iterator[FormulaStep]:
-        """All applications of formulas in all steps, in their order."""
+        """Formula steps of all steps, in order."""
         return (each for step in self.steps for each in step.formula_steps)
 
     @property
     def times(self) -> list[float]:
-        """The times [s] of the levels."""
+        """Times [s] of the levels."""
         return [self.begin, *(step.end for step in self.steps)]
 
     @property
     def emission(self) -> dict[float, int]:
-        """The periods of sources by their beginnings [s], and how many of the lowest levels they have."""
+        """Number of lowest levels with emission, by the beginning [s] of each period of sources."""
         return {
             begin: each.forcing.column.emission.shape[-2]
             for each in self.formula_steps if each.forcing.column is not None
@@ -85,7 +86,7 @@ class Recording:
         }  # fmt: skip
 
     def numbers(self) -> dict[str, Array]:
-        """Return the numbers of operators as they were in the first step."""
+        """Return the numbers of operators in the first step."""
         given = given_numbers(next(self.formula_steps).forcing)
         return {
             name: np.array(given.get(name, member.values), dtype=np.float64)
@@ -94,7 +95,7 @@ class Recording:
 
     @cached_property
     def instants(self) -> dict[str, list[AnyArray]]:
-        """The packed fields that operators read at each instant, in order of time."""
+        """Packed fields that operators read at each instant, in order of time."""
         found: dict[str, dict[int, AnyArray]] = {
             name: {} for name, each in self.members.items() if each.shape is not None
         }
@@ -106,7 +107,7 @@ class Recording:
 
     @cached_property
     def boundary(self) -> dict[float, Array]:
-        """The boundary concentrations (species, level, face cell) at each instant [s]; none with a profile."""
+        """Boundary concentrations (species, level, face cell) at each instant [s]; empty with a profile."""
         given = [each.forcing.transport.boundary for each in self.formula_steps]
         packed = {end.seconds: end for each in given if each is not None for end in (each.start, each.end)}
         shape = self.constants.profile.shape
@@ -114,9 +115,9 @@ class Recording:
 
 
 def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterator[float]:
-    """Make the steps of a simulation one by one, to a time [s] or else so many; yield the end of each.
+    """Run a simulation step by step until a time [s], or for a number of steps; yield the end of each step.
 
-    Raises CaseError where the case ends before any.
+    Raises CaseError if the case ends before the first step.
     """
     model, case = simulation.model, simulation.case
     end = simulation.end if until is None else until
@@ -129,8 +130,8 @@ def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterat
         raise CaseError(f"there is no step to record: {steps} steps of a case that ends at {simulation.end:g} s")
 
 
-def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> Recording:
-    """Return the first steps of a simulation that has not begun, or all up to a time [s].
+def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> RecordedRun:
+    """Record the first steps of a simulation, or all steps until a time [s].
 
     With several ranks all of them call this, and each records its own columns. Raises CaseError for a case without an
     adjoint.
@@ -145,15 +146,15 @@ def record(simulation: Simulation, steps: int = STEPS, until: float | None = Non
         for _ in step_ends(simulation, steps, until):
             levels.append(TimeLevel(aligned_copy(state.q), aligned_copy(state.air)))
     tendency = aligned_copy(state.tendency)
-    return Recording(derivatives, first, tendency, tuple(levels), tuple(records), begin)
+    return RecordedRun(derivatives, first, tendency, tuple(levels), tuple(records), begin)
 
 
-def recorded(
+def record_case(
     case: Case | str | Path, cost: "CostOrMaker" = None, *, steps: int = STEPS, **given: Any
-) -> tuple[Recording, Callable[[], Cost] | None]:  # fmt: skip
-    """Return the recording of a case, to the last time of a cost if there is one, and a function that copies it.
+) -> tuple[RecordedRun, Callable[[], Cost] | None]:  # fmt: skip
+    """Return a recorded run of a case, until the last time of a cost if there is one, and a function that copies it.
 
-    A cost may have the model, which no copy needs and none can be made of: copies share it.
+    The cost may refer to the model, which cannot be copied: the copies share it.
 
     given  further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
     """
@@ -167,15 +168,15 @@ def recorded(
 
 
 CostOrMaker = Cost | Callable[[AirModel], Cost] | None
-"""A cost, what makes one for a model, or None for one at random."""
+"""Cost, function that returns one for a model, or None for a random cost."""
 
 
-def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> CostOfFunction:
-    """Return the sum of all mixing ratios at the end of a recording, over the mean of the species, with weights 0.5-1.
+def random_cost(recorded: RecordedRun, seed: int, change: Array | None = None) -> CostOfFunction:
+    """Return a random weighted sum of all mixing ratios at the end of a recorded run.
 
-    So that all species count alike, however rare.
+    The weights are 0.5 to 1, divided by the mean of the species, so that rare species have the same influence.
 
-    change  (species, level, lat, lon) [mol/mol] by whose mean a species is divided where that is greater
+    change  perturbation (species, level, lat, lon) [mol/mol]; a species is divided by its mean where that is larger
     """
     random = np.random.default_rng(seed)
     q = recorded.area.whole(recorded.levels[-1].q)
@@ -193,11 +194,11 @@ def random_cost(recorded: Recording, seed: int, change: Array | None = None) -> 
     return CostOfFunction(recorded.steps[-1].end, list(weights), weighted)
 
 
-def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False) -> Direction:
-    """Return changes of all inputs of a recording, of -1 to 1 times what each is.
+def random_direction(recorded: RecordedRun, seed: int = 0, *, zeros: bool = False) -> Direction:
+    """Return random perturbations of all inputs of a recorded run, -1 to 1 times their values.
 
-    zeros  whether what is zero changes too: by up to a tenth of the mean of the array; mixing ratios by a tenth of the
-           mean of their species at the end, since a species that lives for a nanosecond is to stay as rare as it is
+    zeros  also perturb zeros, by up to a tenth of the mean of the array. Mixing ratios are perturbed by a tenth of the
+           mean of their species at the end, so that short-lived species remain rare.
     """
     random, whole = np.random.default_rng(seed), recorded.area.whole
     means = np.abs(whole(recorded.levels[-1].q)).mean(axis=(1, 2, 3))
@@ -231,7 +232,7 @@ def random_direction(recorded: Recording, seed: int = 0, *, zeros: bool = False)
 
 
 def allowed(member: Member, change: Array) -> Array:
-    """Return a change that a field may have: none at the edges, and a matrix brings what it takes."""
+    """Return a valid perturbation of a field: zero fluxes at the edges, and matrices that conserve mass."""
     if member.shape == "west faces":
         change[..., [0, -1]] = 0.0
     if member.shape == "south faces":

@@ -1,4 +1,4 @@
-"""Repeats a recorded run: with perturbed inputs, tangent-linear, and backwards; the tangent of a run."""
+"""Replay of a recorded run with perturbed inputs, its tangent-linear and adjoint runs, and the tangent of a case."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,50 +11,50 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.core.arrays import Array
-from airshed.inverse.cost import Cost, add_gradient, observe, time_at, times_of
+from airshed.inverse.cost import Cost, add_gradient, observe_at, time_at, times_of
 from airshed.inverse.reverse.derivatives import derivatives_of, observing, simulation_of
 from airshed.inverse.reverse.direction import Changes, Direction
 from airshed.inverse.reverse.executors import AdjointExecutor, ReplayExecutor, TangentExecutor
 from airshed.inverse.reverse.runners import AdjointOptions, Observer, ReverseStep
-from airshed.inverse.verify.recording import STEPS, CostOrMaker, Recording, step_ends
+from airshed.inverse.verify.recording import STEPS, CostOrMaker, RecordedRun, step_ends
 from airshed.kernels.host import AnyArray
 from airshed.kernels.step.arguments import TimeLevel
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
 from airshed.runtime.simulation import Simulation
 
-NOTHING: Final = Direction()
+NO_CHANGE: Final = Direction()
 
-Unseen = Cost | Callable[[], Cost]
-"""A cost without values yet, or a function that makes one."""
+CostFactory = Cost | Callable[[], Cost]
+"""A cost that was not evaluated yet, or a function that returns one."""
 
 
 class Replay:
-    """The derivatives of the cost of a recorded run.
+    """Replay of a recorded run, with the derivatives of a cost.
 
-    cost  a function that makes it for each run, or one that each run copies: so it sees each time once
-    all_inputs  compute those of what operators read and of reaction rates, as :meth:`backward` needs
+    cost        function that returns the cost of each run, or a cost that each run copies and evaluates once
+    all_inputs  also compute derivatives by the inputs of operators and by reaction rates; :meth:`backward` needs them
     """
 
-    def __init__(self, recording: Recording, cost: Unseen, *, threads: int = 1, all_inputs: bool = True) -> None:
+    def __init__(self, recording: RecordedRun, cost: CostFactory, *, threads: int = 1, all_inputs: bool = True) -> None:
         self.recording, self._threads, self._all_inputs = recording, threads, all_inputs
         self._area, self._names = recording.area, recording.network.names
-        self.look_through(cost)
+        self.set_cost(cost)
 
-    def look_through(self, cost: Unseen) -> None:
-        """Go on with another cost."""
+    def set_cost(self, cost: CostFactory) -> None:
+        """Replace the cost."""
         self._make_cost = cost if callable(cost) else partial(deepcopy, cost)
         self.cost = self._make_cost()
 
-    def value(self, direction: Direction = NOTHING, size: float = 0.0, observer: Observer | None = None) -> float:
-        """Return the cost with inputs at so many times a direction from where they were."""
+    def value(self, direction: Direction = NO_CHANGE, size: float = 0.0, observer: Observer | None = None) -> float:
+        """Return the cost with inputs perturbed by `size` times a direction."""
         recorded, self.cost = self.recording, self._make_cost()
         with closing(self._replay_of(direction, size)) as executor:
             executor.start(recorded.first)
-            self._see(recorded.begin, executor.q)
+            self._observe(recorded.begin, executor.q)
             for record in recorded.steps:
                 executor.step(record, observer)
-                self._see(record.end, executor.q)
+                self._observe(record.end, executor.q)
         return self.cost.value
 
     def _replay_of(self, direction: Direction, size: float) -> ReplayExecutor:
@@ -69,38 +69,38 @@ class Replay:
         """Return the derivative of the cost in a direction, by the tangent-linear model along the recorded levels."""
         recorded, tangent, self.cost = self.recording, self._tangent, self._make_cost()
         tangent.start(recorded.first, direction, recorded.members)
-        found = [(recorded.begin, self._area.whole(tangent.change))] if self._see(recorded.begin, tangent.q) else []
+        found = [(recorded.begin, self._area.whole(tangent.change))] if self._observe(recorded.begin, tangent.q) else []
         for record, level in zip(recorded.steps, recorded.levels[1:], strict=True):
             tangent.step(record)
             tangent.put_level(level)
-            if self._see(record.end, tangent.q):
+            if self._observe(record.end, tangent.q):
                 found.append((record.end, self._area.whole(tangent.change)))
         return sum(change_of_cost(self.cost, time, change, self._names) for time, change in found)
 
     @property
     def change(self) -> Array:
-        """The changes of mixing ratios (species, level, lat, lon) at the end of the last tangent."""
+        """Tangent-linear change of mixing ratios (species, level, lat, lon) at the end of the last tangent run."""
         return self._area.whole(self._tangent.change)
 
     def backward(self) -> Direction:
-        """Return the adjoints of the cost by all inputs, each as a direction has it."""
+        """Return the gradient of the cost with respect to all inputs, with the shapes of a direction."""
         self.value()
         sources = self._reverse_all()
         return self._adjoints(self._adjoint, sources)
 
     def repeat(self) -> None:
-        """Repeat the steps and nothing else, to be measured."""
+        """Repeat only the steps, for measurements of time."""
         self._unchanged.start(self.recording.first)
         for record in self.recording.steps:
             self._unchanged.step(record)
 
     def reverse(self) -> None:
-        """Reverse the steps, to be measured: of a cost whose derivative is zero unless :meth:`value` came before."""
+        """Reverse only the steps, for measurements of time; the gradient of the cost is zero before :meth:`value`."""
         self._reverse_all()
 
     @cached_property
     def _unchanged(self) -> ReplayExecutor:
-        return self._replay_of(NOTHING, 0.0)
+        return self._replay_of(NO_CHANGE, 0.0)
 
     @cached_property
     def _adjoint(self) -> AdjointExecutor:
@@ -144,23 +144,23 @@ class Replay:
             numbers={name: total(each) for name, each in read.numbers.items()}, fields=fields,
         )  # fmt: skip
 
-    def _see(self, seconds: float, packed: AnyArray) -> bool:
-        """Evaluate the cost, if a time of it is here; return whether it is."""
+    def _observe(self, seconds: float, packed: AnyArray) -> bool:
+        """Evaluate the cost if this is one of its times; return True if it is."""
         index = self.recording.network.index
-        return observe(self.cost, seconds, lambda name: self._area.whole(packed[:, :, index(name)]))
+        return observe_at(self.cost, seconds, lambda name: self._area.whole(packed[:, :, index(name)]))
 
     def _add_cost(self, seconds: float, executor: AdjointExecutor) -> None:
         add_gradient(self.cost, seconds, self._area, self._names, executor.x)
 
     def close(self) -> None:
-        """End threads."""
+        """Stop the threads."""
         for name in ("_tangent", "_adjoint", "_unchanged"):
             if name in vars(self):
                 getattr(self, name).close()
 
 
 def change_of_cost(cost: Cost, seconds: float, change: Array, names: Sequence[str]) -> float:
-    """Return the change of a cost by changes of mixing ratios (species, level, lat, lon) at one of its times."""
+    """Return the change of a cost by a change of mixing ratios (species, level, lat, lon) at one of its times."""
     time = time_at(cost.times, seconds)
     assert time is not None
     gradient = cost.gradient(time)
@@ -169,11 +169,20 @@ def change_of_cost(cost: Cost, seconds: float, change: Array, names: Sequence[st
 
 @dataclass(frozen=True)
 class Tangent:
-    """The end of a run, and its derivative in a direction.
+    """End of a run, and its derivative in a direction.
 
-    seconds         of the end;  state  mixing ratios then [mol/mol] and  change  their derivative, each
-                    (species, level, lat, lon)
-    cost            its value and  derivative, None without one
+    Attributes
+    ----------
+    seconds : float
+        Time [s] of the end of the run.
+    state : array
+        Mixing ratios at the end [mol/mol] (species, level, lat, lon).
+    change : array
+        Derivative of the mixing ratios (species, level, lat, lon).
+    cost : float or None
+        Value of the cost; None without one.
+    derivative : float or None
+        Derivative of the cost; None without one.
     """
 
     seconds: float
@@ -187,22 +196,43 @@ def tangent(
     case: Case | str | Path, direction: Direction | Callable[[AirModel], Direction], cost: CostOrMaker = None, *,
     steps: int = STEPS, **given: Any,
 ) -> Tangent:  # fmt: skip
-    """Return the derivative of the state after some steps, or of a cost at its times, in a direction.
+    """Return the tangent-linear derivative of the final state, and of a cost, in a direction.
 
-        tangent("cases/west-europe", Direction(rates=np.ones(134))).change
+    It takes three times as long as the run, after the tangent is compiled. With several ranks all of them call this,
+    and all return the whole fields.
 
-    direction  changes of inputs, or a function that makes them for a model
-    cost       see :func:`airshed.inverse.gradient`: the run goes to its last time, of any length
-    given      what :class:`airshed.Simulation` takes besides: meteorology, initial, allow_code
-    Takes three times as long as the run alone, once the tangent is compiled. With several ranks all of them call this,
-    and get the whole of it. Raises AirshedError for what is wrong with
-    the case.
+    Parameters
+    ----------
+    case : Case, str or Path
+        Case, or its folder.
+    direction : Direction or callable
+        Perturbations of inputs, or a function that returns them for a model.
+    cost : Cost or callable, optional
+        See :func:`airshed.inverse.gradient`; the run ends at its last time.
+    steps : int
+        Number of steps without a cost.
+    **given
+        Further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code.
+
+    Returns
+    -------
+    Tangent
+        State and cost at the end, and their derivatives.
+
+    Raises
+    ------
+    AirshedError
+        If the case is invalid.
+
+    Examples
+    --------
+    >>> tangent("cases/west-europe", Direction(rates=np.ones(134))).change
     """
     with simulation_of(case, **given) as simulation:
         model: AirModel = simulation.model
         to = direction(model) if callable(direction) else direction
-        asked = cost(model) if callable(cost) else cost
-        return _run(simulation, to, asked, steps)
+        chosen = cost(model) if callable(cost) else cost
+        return _run(simulation, to, chosen, steps)
 
 
 def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -> Tangent:
@@ -211,16 +241,16 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
     names, whole, found = model.network.names, derivatives.area.whole, {}
     executor = derivatives.tangent(model.stepper.threads)
 
-    def see(seconds: float) -> None:
-        if cost is not None and observe(cost, seconds, lambda name: model.subdomain.whole(model.value(name))):
+    def observe(seconds: float) -> None:
+        if cost is not None and observe_at(cost, seconds, lambda name: model.subdomain.whole(model.value(name))):
             found[seconds] = whole(executor.change)
 
     with closing(executor), observing(model, executor.step):
         executor.start(model.stepper.state, to, derivatives.members)
-        see(model.seconds)
+        observe(model.seconds)
         for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
             executor.put_level(TimeLevel(model.stepper.state.q, model.stepper.state.air))
-            see(end)
+            observe(end)
         derivative = (
             None if cost is None else sum(change_of_cost(cost, time, each, names) for time, each in found.items())
         )
