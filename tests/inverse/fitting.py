@@ -1,4 +1,4 @@
-"""Factors that are to be found again from the fields that a run with them gave."""
+"""Recovery of emission factors from the fields of a run with known factors."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ INPUTS: Final[dict[str, Any]] = {"factors": {"NO": ["NO"], "VOC": {"species": ["
 
 
 def swapped(vjp: Any) -> Any:
-    """A wrong gradient: that of one factor for the other."""
+    """Return a wrong gradient, with the factors exchanged."""
 
     def wrong(*given: Any) -> Any:
         found = vjp(*given)
@@ -20,5 +20,5 @@ def swapped(vjp: Any) -> Any:
 
 
 def spread(seen: Any, first: Any) -> float:
-    """By how much fields are off at first, root mean square."""
+    """Return the root mean square misfit of the fields at the start."""
     return float(np.sqrt(np.mean((np.asarray(seen) - np.asarray(first)) ** 2)))

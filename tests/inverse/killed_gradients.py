@@ -1,9 +1,9 @@
-"""Gradients that are killed, each in a process of its own, and those that go on from them.
+"""Gradients that are killed, each in a separate process, and gradients that resume from them.
 
     python killed_gradients.py FOLDER
 
-Prints as JSON for each kill by SIGKILL where it was, where the next process went on and what it told of that, and what
-of the result differs from that of one that nobody disturbed. Processes are forked: none has to import and compile.
+Prints JSON: for each SIGKILL its position, the messages of the process that resumes, and the parts of the result that
+differ from an undisturbed gradient. Processes are forked, so that they do not import or compile again.
 """
 
 import json
@@ -22,7 +22,7 @@ from airshed.inverse.checkpoints.trajectory import budget_of
 from airshed.inverse.gradient import Watcher
 
 LITTLE = {"memory": "1 MiB"}
-"""Stands for a budget with which steps are made again, and restarts are dropped."""
+"""Setting that selects a budget with which steps are repeated and restarts are dropped."""
 
 STRANG = {"integrator": "strang"}
 RUNS = (
@@ -30,7 +30,7 @@ RUNS = (
     (LITTLE, "forward 0.9"), (LITTLE, "backward 0.3"), (LITTLE, "inside 5"), (LITTLE, "before 9"),
     (LITTLE, "after 12"), (LITTLE, "unsynced 40"), (STRANG, "backward 0.4"),
 )  # fmt: skip
-"""Settings of [adjoint], and where the process is killed: at a part of the way, or as files are written."""
+"""Settings of [adjoint], and the position of the kill: a fraction of the run, or the writing of a file."""
 
 sys.modules["airshed.inverse.gradient"].budget_of = lambda section, sizes: little_budget(section, sizes)
 
@@ -40,8 +40,8 @@ def little_budget(section, sizes):
     return replace(budget, memory=7 * sizes.restart) if budget.memory == 2**20 else budget
 
 
-class Told(Watcher):
-    """Keeps the lines that it is told."""
+class NoticeRecorder(Watcher):
+    """Watcher that stores notices."""
 
     def __init__(self):
         self.lines = []
@@ -64,7 +64,7 @@ def die():
 
 
 def dying(where):
-    """Let this process die at a moment of the commits, or return the progress that dies."""
+    """Kill this process at a write of a commit, or return a progress callback that kills it."""
     part, place = where.split()
     if part in ("forward", "backward"):
         return lambda now, done: die() if now == part and done >= float(place) else None
@@ -93,7 +93,7 @@ def counted(function, number, counts, *, after=False):
 
 
 def in_another(work):
-    """Do something in a process of its own; return how it ended."""
+    """Run a function in a separate process; return its exit status."""
     child = os.fork()
     if not child:
         work()
@@ -108,7 +108,7 @@ def main(folder):
         if key not in whole:
             whole[key] = find(folder, settings)
         commits, begins = folder / "commits", []
-        told = Told()
+        told = NoticeRecorder()
         options = Options(resume=commits, watcher=told)
         ended = in_another(lambda: find(folder, settings, options=options, progress=dying(where)))  # noqa: B023
         assert ended == signal.SIGKILL, (where, ended)

@@ -1,10 +1,10 @@
-"""Gradients on several numbers of ranks, one after the other, in one MPI job of four.
+"""Gradients on several numbers of ranks, in sequence, in one MPI job of four ranks.
 
     mpiexec -n 4 python -m mpi4py -m tests.inverse.on_ranks FOLDER [CASES]
 
-Prints as JSON hashes of all that each gradient holds: of a small case by both integrators, and of one whose edges are
-replaced by wrong ones in the backward pass. With CASES it does that for more numbers of ranks and schemes, verifies
-derivatives, and takes a coarse cut of the real case too.
+Prints JSON: hashes of the arrays of each gradient. The cases are a small one with both integrators, and one with wrong
+halo edges in the backward pass. With CASES it adds more numbers of ranks and schemes, tests of derivatives, and a
+coarse part of the west-europe case.
 """
 
 import hashlib
@@ -50,14 +50,14 @@ REAL = (
 )  # fmt: skip
 AT_REAL = {"species": "O3", "lon": [5, 7], "lat": [49.2, 51.2], "time": "20 min"}
 LITTLE = 'adjoint.memory="1 MiB"'
-"""Stands for three restarts and four levels, so that steps are repeated, whatever a rank's tile and its packs."""
+"""Setting that selects three restarts and four levels, so that steps are repeated on any tile of a rank."""
 
 ONCE, AGAIN = 'adjoint.plan="auto"', 'adjoint.plan="two-level"'
-"""Each step is made once; and each is repeated from a restart."""
+"""Plans that run each step once, and that repeat each step from a restart."""
 SHARED = 'adjoint={plan="all",store="mpiio",disk="1 GB"}'
 GROUPS = 'adjoint={plan="all",store="zarr",disk="1 GB"}'
-"""Each step is made once, and levels are in one file of all ranks, and in Zarr groups."""
-RUNS = (  # ranks, their tiles, threads, what is stored
+"""Plans that run each step once, with levels in one file of all ranks, and in Zarr groups."""
+RUNS = (  # ranks, tiles, threads, storage
     (1, "auto", 1, ONCE), (1, "auto", 2, ONCE), (2, "[2, 1]", 2, ONCE),
     (2, "[1, 2]", 1, AGAIN), (2, "[1, 2]", 1, SHARED), (3, "[3, 1]", 1, GROUPS),
     (3, "[1, 3]", 1, LITTLE), (4, "[2, 2]", 1, LITTLE),
@@ -66,18 +66,18 @@ RUNS = (  # ranks, their tiles, threads, what is stored
 RUNS_SHORT = (RUNS[0], (2, "[1, 2]", 2, ONCE), (4, "[2, 2]", 1, LITTLE))
 RUNS_VERIFIED = RUNS[0], RUNS[2], RUNS[3], RUNS[7]
 RUNS_IN_GROUPS = ((2, "[1, 2]", 1, ONCE),)
-"""Of ranks that move species, and of others; all ranks take all steps back."""
+"""Groups of ranks for transport and chemistry; all ranks reverse all steps."""
 GROUPS_OF_RANKS = "parallel.groups={transport=1,chemistry=1}"
 SPLIT = "chemistry.integrator=strang", "parallel.balance=true"
 APART, CONCURRENT = "transport.vertical=with chemistry", "chemistry.integrator=concurrent"
 SYMMETRIC = "chemistry.integrator=symmetric"
 RUNS_REAL = ((1, "auto", 1, ONCE), (2, "auto", 1, ONCE), (4, "[2, 2]", 1, ONCE))
 NOTHING = {"top"}
-"""Inputs without an effect: no air comes from above."""
+"""Inputs without an effect: no air enters from above."""
 
 
 def initial(case):
-    """Return mixing ratios so irregular that a neighbour's value in the wrong place is another value."""
+    """Return irregular mixing ratios, so that a misplaced value of a neighbour changes the result."""
     shape, numbers = case.make_grid().shape, np.random.default_rng(5)
     return xr.Dataset({name: (("level", "lat", "lon"), 10.0 ** numbers.uniform(-9, -7, shape)) for name in TYPICAL})
 
@@ -87,7 +87,7 @@ def given(case):
 
 
 def with_field(case):
-    """Return the same with boundary concentrations that differ from face cell to face cell and in time."""
+    """Return the same with boundary concentrations that differ by face cell and time."""
     return {**given(case), "boundary": uneven_boundary(case, (0.0, 500.0, 2400.0))}
 
 
@@ -112,13 +112,13 @@ def hashes(found):
 
 
 def little_budget(section, sizes):
-    """Return the budget of a case, far less where it is little; see LITTLE."""
+    """Return the budget of a case, or the small one of LITTLE."""
     budget = budget_of(section, sizes)
     return replace(budget, memory=3 * sizes.restart + 4 * sizes.level) if budget.memory == 2**20 else budget
 
 
 def gradients(make, receptor, runs, given):
-    """Return the hashes of gradients of a case on the first ranks, by what they ran on."""
+    """Return the hashes of gradients of a case on the first ranks, by configuration."""
     found = {}
     for size, tiles, threads, stored in runs:
         ranks = first_ranks(size)
@@ -134,7 +134,7 @@ def gradients(make, receptor, runs, given):
 
 
 def verified(make, runs):
-    """Return both sides of dot products, the remainders of a Taylor test, and the hash of changes of the state."""
+    """Return both sides of dot products, Taylor remainders, and the hash of the tangent of the state."""
     found = {}
     for size, tiles, threads, _ in runs:
         ranks = first_ranks(size)
@@ -156,7 +156,7 @@ def verified(make, runs):
 
 
 def fields_verified(make, runs):
-    """Return the errors of dot products with a boundary that varies, and hashes of budgets by face."""
+    """Return the errors of dot products with a varying boundary, and hashes of budgets by face."""
     found = {}
     for size, tiles, threads, _ in runs:
         ranks = first_ranks(size)
@@ -175,7 +175,7 @@ def fields_verified(make, runs):
 
 
 def functions(make, runs):
-    """Return hashes of the fields of a run as a function of changed inputs, and of the adjoints of all inputs."""
+    """Return hashes of the fields of a run as a function of perturbed inputs, and of the adjoints of all inputs."""
     found = {}
     factors = {"all": {"species": ["NO"], "resolution": "cell"}}
     inputs = {"factors": factors, "initial": ["O3"], "boundary": ["O3"], "rates": FASTER}
@@ -196,7 +196,7 @@ def functions(make, runs):
 
 
 def with_wrong_edges(work):
-    """Return what a function does on two ranks, of which one gets edges that are not its neighbour's."""
+    """Return the result of a function on two ranks, one of which receives wrong edges."""
     plain = EdgeExchange.__call__
 
     def halo_exchange(self, given, taken):
@@ -212,7 +212,7 @@ def with_wrong_edges(work):
 
 
 def sensitivities(case):
-    """Return hashes of the Datasets on all ranks, and of that which the first rank gets alone."""
+    """Return hashes of the Datasets on all ranks, and of the Dataset of a run on one rank."""
 
     def found():
         dataset = inverse.sensitivity(case, AT, **given(case))
@@ -228,17 +228,17 @@ def sensitivities(case):
 
 
 def all_of(small, split, cases):
-    """Return what the thorough tests read."""
+    """Return the results for the thorough tests."""
     told = {"small": gradients(small, AT, RUNS, given)}
     told["spoilt, verified"] = with_wrong_edges(partial(verified, small))
     told["functions"] = functions(small, RUNS_VERIFIED)
     told["small, verified"] = verified(small, RUNS_VERIFIED)
-    variants = {"split": (), "split apart": (APART,), "concurrent": (CONCURRENT,), "symmetric": (SYMMETRIC,),
-                "concurrent apart": (APART, CONCURRENT)}  # fmt: skip
+    variants = {"split": (), "split in groups": (APART,), "concurrent": (CONCURRENT,), "symmetric": (SYMMETRIC,),
+                "concurrent in groups": (APART, CONCURRENT)}  # fmt: skip
     for name, more in variants.items():
         make = lambda settings, more=more: split([*settings, *more])  # noqa: E731
         told[name] = gradients(make, AT, RUNS_SHORT, given)
-        if name in ("split apart", "concurrent"):
+        if name in ("split in groups", "concurrent"):
             told[f"{name}, verified"] = verified(make, RUNS_SHORT)
         in_groups = lambda settings, make=make: make([*settings, GROUPS_OF_RANKS])  # noqa: E731
         (told[name]["in groups"],) = gradients(in_groups, AT, RUNS_IN_GROUPS, given).values() or (None,)

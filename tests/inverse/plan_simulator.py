@@ -1,4 +1,4 @@
-"""Executes plans on an abstract machine and checks each action; it shares nothing with what makes them."""
+"""Simulator of plans on an abstract machine that checks each action; it shares no code with the plans."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ from airshed.inverse.checkpoints.actions import (
 
 
 class PlanError(Exception):
-    """A plan does what cannot be done: a defect of the program."""
+    """Impossible action of a plan: a defect of the program."""
 
 
 class Machine:
@@ -35,7 +35,7 @@ class Machine:
         self.greatest = {"memory": 0, "disk": 0}
 
     def do(self, action: Action) -> None:
-        """Do one action; raises PlanError."""
+        """Execute one action; raises PlanError."""
         match action:
             case Advance():
                 self._advance(action)
@@ -54,7 +54,7 @@ class Machine:
                     self._need(self._levels.pop(level, None) == store, f"{action}: level {level} is not there")
 
     def end(self) -> None:
-        """Check that all steps are reversed and nothing is left."""
+        """Check that all steps are reversed and no checkpoint remains."""
         self._need(self._to_reverse == 0, f"step {self._to_reverse - 1} is not reversed")
         self._need(not self._restarts and not self._levels, f"{self._restarts} and {self._levels} are left")
 
@@ -99,7 +99,7 @@ class Machine:
 
 
 def simulate(steps: int, actions: Iterable[Action], sizes: Sizes, most: Bytes) -> Machine:
-    """Return the machine that has done a whole plan without keeping more than `most`; raises PlanError."""
+    """Return the machine after a whole plan with at most `most` stored bytes; raises PlanError."""
     machine = Machine(steps, sizes, most)
     for action in actions:
         machine.do(action)

@@ -1,9 +1,9 @@
-"""A gradient on ranks that is killed, or goes on.
+"""A gradient on several ranks that is killed or resumed.
 
     mpiexec -n 2 python -m mpi4py resumed_on_ranks.py FOLDER [die]
 
-With `die` the last rank is killed half way back. Else the first one prints as JSON what each found, as hashes, and the
-lines that tell where it went on.
+With `die` the last rank is killed in the middle of the backward pass. Otherwise the first rank prints JSON: hashes of
+the results of all ranks, and the notices about the commit.
 """
 
 import json
@@ -23,7 +23,7 @@ from airshed.parallel.communicator import world
 LINES = []
 
 
-class Told(Watcher):
+class NoticeRecorder(Watcher):
     def on_notice(self, line):
         LINES.append(line)
 
@@ -36,7 +36,7 @@ def main(folder, *, dies):
             os.kill(os.getpid(), signal.SIGKILL)
 
     case = small(folder, receptor=IN_TIME, adjoint={"commit": "0 s"})
-    options = inverse.Options(resume=folder / "commits", watcher=Told(), read=False)
+    options = inverse.Options(resume=folder / "commits", watcher=NoticeRecorder(), read=False)
     found = hashes(inverse.sensitivity(case, RECEPTOR, options=options, progress=progress))
     told = ranks.gather([found, LINES])
     if told is not None:

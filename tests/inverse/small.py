@@ -1,4 +1,4 @@
-"""An hour of a turning wind over a few columns, by the mechanism and the processes of tests/laws/cases.py."""
+"""An hour of rotating wind over a few columns, with the mechanism and the processes of tests/laws/cases.py."""
 
 from contextlib import closing
 from hashlib import blake2b
@@ -19,7 +19,7 @@ __all__ = ["FASTER", "IN_TIME", "RECEPTOR", "SOURCE", "hashes", "measured", "sma
 RECEPTOR: dict[str, Any] = {"species": "O3", "lon": 7.45, "lat": 50.45, "time": "1 h"}
 IN_TIME: dict[str, Any] = {"fields": ["O3", "NO"], "every": "10 min"}
 FASTER = ["R1", "R3"]
-"""Reactions whose factors runs as functions have among their inputs: the catalogue has the libraries for these two."""
+"""Reactions with rate factors as inputs of functions; the catalogue has the libraries for these two."""
 
 SOURCE: dict[str, Any] = {"species": "NO", "lon": 7.25, "lat": 50.35, "height": "10 m", "rate": "2 mol/s"}
 
@@ -43,7 +43,7 @@ def small(folder: Path, **sections: Any) -> airshed.Case:
 
 
 def measured(case: airshed.Case, initial: xr.Dataset | None = None, **place: Any) -> float:
-    """What the plain run has at the receptor at its end [mol/mol]."""
+    """Return the mixing ratio at the receptor at the end of a plain run [mol/mol]."""
     with airshed.Simulation(case, initial=initial) as simulation:
         simulation.run()
         at = {"lon": RECEPTOR["lon"], "lat": RECEPTOR["lat"], "level": 0.0, **place}
@@ -51,12 +51,12 @@ def measured(case: airshed.Case, initial: xr.Dataset | None = None, **place: Any
 
 
 def hashes(found: xr.Dataset) -> dict[str, str]:
-    """Hashes of the bits of all variables."""
+    """Return hashes of the bits of all variables."""
     return {str(name): blake2b(each.values.tobytes()).hexdigest() for name, each in found.variables.items()}
 
 
 def run_with_rates() -> None:
-    """Run the case as a function of rates and back, so that its kernels are compiled."""
+    """Run the case as a function of rates, forward and backward, so that its kernels are compiled."""
     with TemporaryDirectory() as folder, closing(changed_rates(Path(folder))) as run:
         run.vjp({}, {"O3": np.ones(run.shapes["O3"])})
 

@@ -1,4 +1,4 @@
-"""Stores of every kind, what is put into them, and whether it comes back to the bit."""
+"""Stores of every kind, arrays for them, and a comparison of their bits."""
 
 import numpy as np
 

@@ -84,12 +84,12 @@ def test_a_case_may_hold_the_receptor(case: Path, tmp_path: Path) -> None:
     result = adjoint(
         case, "--allow-code", *(f"--set={each}" for each in settings), "--place", "Bonn", "--output", tmp_path / "out"
     )
-    assert "O3 in Bonn" in result.stdout  # a place that is given replaces that of the case
+    assert "O3 in Bonn" in result.stdout  # a place on the command line replaces that of the case
 
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_frozen_limiters_change_what_a_plume_is_worth_but_not_the_run(case: Path, tmp_path: Path) -> None:
+def test_frozen_limiters_change_the_sensitivity_to_a_plume_but_not_the_run(case: Path, tmp_path: Path) -> None:
     found = []
     for frozen in ((), ("--frozen",)):
         out = tmp_path / f"out{len(frozen)}"
@@ -115,7 +115,7 @@ def test_frozen_limiters_change_what_a_plume_is_worth_but_not_the_run(case: Path
         ((*ASKED, "--set", "chemistry.integrator=strang", "--set", "adjoint.rounding=float"), "adjoint.rounding"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_a_line_and_leaves_no_folder(
+def test_invalid_input_gives_a_message_and_no_folder(
     case: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     result = adjoint(case, *arguments, "--output", tmp_path / "out")
@@ -150,7 +150,7 @@ def test_ctrl_c_leaves_nothing(case: Path, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path) -> None:
-    """Killed in reverse, and again while results are written; the fields in time are neither lost nor doubled."""
+    """Kill it in the backward pass, and again while results are written; no field is lost or duplicated."""
     asked = (*ASKED, "--fields", "NO2,O3", "--every", "10 min", "--set", 'adjoint.commit="0 s"')
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert adjoint(case, *asked, "--output", whole).exit_code == 0
@@ -170,7 +170,7 @@ def test_killed_and_resumed_it_leaves_the_same_files(case: Path, tmp_path: Path)
     assert not (out / "commits").exists()
 
 
-def test_what_failed_to_write_its_results_goes_on_with_the_same_files(case: Path, tmp_path: Path) -> None:
+def test_after_failed_writing_it_resumes_with_the_same_files(case: Path, tmp_path: Path) -> None:
     asked = (*ASKED, "--fields", "NO2", "--every", "30 min", "--no-maps", "--set", 'adjoint.commit="0 s"')
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert adjoint(case, *asked, "--output", whole).exit_code == 0
@@ -190,7 +190,7 @@ def test_what_failed_to_write_its_results_goes_on_with_the_same_files(case: Path
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec of the wheel mpich is not installed")
-def test_of_two_ranks_the_first_writes_draws_and_tells_and_what_fails_can_go_on(case: Path, tmp_path: Path) -> None:
+def test_of_two_ranks_the_first_writes_plots_and_reports_and_a_failure_can_resume(case: Path, tmp_path: Path) -> None:
     asked = (*ASKED, "--fields", "NO2", "--every", "30 min", "--set", 'adjoint.commit="0 s"')
     alone, out = tmp_path / "alone", tmp_path / "out"
     assert adjoint(case, *asked, "--output", alone).exit_code == 0

@@ -1,4 +1,4 @@
-"""Sensitivities of whole boxes against central differences and an exact solution."""
+"""Sensitivities of boxes compared with central differences and an exact solution."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from airshed.models.box import BoxConditions
 
 TIGHT = {"method": "rodas4", "relative_tolerance": 1e-9, "absolute_tolerance": "1e-3 molecules/cm3"}
 PART = 1e-3
-"""Of an input, by which central differences change it."""
+"""Relative perturbation of an input in central differences."""
 
 OTHER_LIBRARIES = pytest.mark.thorough, pytest.mark.compiles
 DECAY = {"time": {"length": "3 h"}, "initial": {"A": "1e10 molecules/cm3"}, "solver": TIGHT}
@@ -36,9 +36,9 @@ def decay() -> ReactionNetwork:
 
 @dataclass(frozen=True)
 class Air:
-    """A mechanism, four reactions whose rate constants have a factor that conditions give, and a day of it.
+    """Mechanism with factors on the rate constants of four reactions in the conditions, and a day of it.
 
-    solver  of fixed steps by the two-step formula
+    solver  solver of fixed steps by the two-step formula
     """
 
     network: ReactionNetwork
@@ -48,7 +48,7 @@ class Air:
 
     @property
     def steps(self) -> dict[str, Any]:
-        """Return the same day by steps of the two-step formula, which are of fixed length."""
+        """Return the same day with fixed steps of the two-step formula."""
         return {**self.day, "solver": {"method": "gauss-seidel", **self.solver}}
 
 
@@ -61,7 +61,7 @@ FASTER: Final = {"emep": ("J3", "R11", "R21", "R8"), "small": ("R1", "R2", "R3",
 
 
 def air_of(name: str, folder: Path) -> Air:
-    """Return a mechanism and a day: air that thins out, a sunrise at a jump, a bend in the secant, and emission."""
+    """Return a mechanism and a day with expanding air, a jump at sunrise, a bend in the secant, and emission."""
     (folder / "small.kpp").write_text(MECHANISM)
     network = load_mechanism("emep" if name == "emep" else folder / "small.kpp")
     labels = FASTER[name]
@@ -89,7 +89,7 @@ def changed(conditions: Mapping[str, Any], section: str, name: str, factor: floa
 
 
 def with_factors(network: ReactionNetwork, labels: tuple[str, ...]) -> ReactionNetwork:
-    """Return the network with a factor on some rate constants that conditions may give."""
+    """Return the network with factors on some rate constants, which conditions may set."""
     reactions = [
         replace(each, rate=Binary("*", each.rate, Parameter(f"faster {each.label}"))) if each.label in labels else each
         for each in network.reactions
@@ -150,14 +150,14 @@ def test_rate_constants_as_by_central_differences(air: Air, of_day: xr.Dataset, 
     ("section", "name"),
     [("initial", "O3"), ("initial", "NO2"), ("emission", "NO"), ("deposition", "O3"), ("deposition", "NO2")],
 )
-def test_what_is_given_as_by_central_differences(air: Air, of_day: xr.Dataset, section: str, name: str) -> None:
+def test_inputs_agree_with_central_differences(air: Air, of_day: xr.Dataset, section: str, name: str) -> None:
     runs = [box(air.network, changed(air.day, section, name, 1.0 + part)) for part in (PART, -PART)]
     along = {"initial": "species", "emission": "emitted", "deposition": "deposited"}[section]
     assert float(of_day[section].sel({along: name})) == pytest.approx(slope(*runs, "O3"), rel=2e-5)
 
 
 def test_a_taylor_remainder_of_a_day_is_of_second_order(air: Air, of_day: xr.Dataset) -> None:
-    """The logarithm of ozone over that of the emission of NO."""
+    """Test the logarithm of ozone as a function of the logarithm of the emission of NO."""
     first, base = float(of_day.emission[0]), float(box(air.network, air.day)["O3"][-1])
 
     def remainder(part: float) -> float:
@@ -182,7 +182,7 @@ def test_rate_constants_by_gauss_seidel(air: Air, of_steps: xr.Dataset, which: i
 
 @pytest.mark.compiles
 @pytest.mark.parametrize(("section", "name"), [("initial", "O3"), ("initial", "NO2"), ("emission", "NO")])
-def test_what_is_given_by_gauss_seidel(
+def test_inputs_by_gauss_seidel(
     air: Air, of_steps: xr.Dataset, section: str, name: str
 ) -> None:  # fmt: skip
     runs = [box(air.network, changed(air.steps, section, name, 1.0 + part)) for part in (PART, -PART)]
@@ -203,7 +203,7 @@ def test_many_boxes_by_gauss_seidel_are_refused(air: Air) -> None:
         box_sensitivity(air.network, air.steps, "O3", states)
 
 
-def test_many_cells_are_each_a_box_of_its_own(air: Air, of_day: xr.Dataset) -> None:
+def test_cells_are_independent_boxes(air: Air, of_day: xr.Dataset) -> None:
     names = list(air.day["initial"])
     first = box(air.network, air.day).isel(time=0)
     states = xr.Dataset(
@@ -215,14 +215,14 @@ def test_many_cells_are_each_a_box_of_its_own(air: Air, of_day: xr.Dataset) -> N
     assert abs(float(found.initial.sel(species="O3")[1] - of_day.initial.sel(species="O3"))) > 1e-3
 
 
-def test_keeping_the_tape_changes_no_bit(air: Air, of_day: xr.Dataset) -> None:
+def test_recording_changes_no_bit(air: Air, of_day: xr.Dataset) -> None:
     assert float(of_day.value) == float(box(air.network, air.day)["O3"][-1])
 
 
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_photolysis_that_is_switched_in_the_published_problem(tmp_path: Path) -> None:
-    """The jumps at sunset and at midnight of the problem EMEP, by a light that dims by a part of it."""
+    """The EMEP problem has jumps at sunset and midnight; the perturbation dims the light."""
     air = air_of("emep", tmp_path)
     problem = BoxConditions.load(resource("cases/emep-box") / "conditions.toml").to_dict()
     problem["time"] |= {"start": "18 h", "length": "8 h", "output_every": "8 h"}
@@ -238,14 +238,14 @@ def test_photolysis_that_is_switched_in_the_published_problem(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "of", "at", "text"),
     [
-        ({}, "Q", None, "no species of small"),
+        ({}, "Q", None, "not a species of small"),
         ({}, "O3", "12 h", "is not between"),
         pytest.param(
             {"solver": {"precision": "single", "relative_tolerance": 1e-3}}, "O3", None, "double", marks=OTHER_LIBRARIES
         ),
     ],
 )
-def test_what_has_no_gradient_is_refused(
+def test_boxes_without_a_gradient_are_refused(
     tmp_path: Path, changes: dict[str, Any], of: str, at: str | None, text: str
 ) -> None:  # fmt: skip
     air = air_of("small", tmp_path)
@@ -253,7 +253,7 @@ def test_what_has_no_gradient_is_refused(
         box_sensitivity(air.network, {**air.day, **changes}, of, at=at)
 
 
-def test_nothing_is_relative_to_nothing(tmp_path: Path) -> None:
+def test_sensitivities_of_zero_are_refused(tmp_path: Path) -> None:
     air = air_of("small", tmp_path)
-    with pytest.raises(DataError, match="there is no HNO3"):
+    with pytest.raises(DataError, match="the concentration of HNO3 is 0"):
         box_sensitivity(air.network, {**air.day, "initial": {}, "emission": {}}, "HNO3")

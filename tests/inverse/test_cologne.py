@@ -1,4 +1,4 @@
-"""The receptor in Cologne on real winds: what the inventory contributes, beside runs with other emission."""
+"""Receptor in Cologne with real winds: contributions of the inventory compared with runs with other emission."""
 
 import pytest
 import xarray as xr
@@ -15,7 +15,7 @@ SMALL = [
 
 
 def measured(key: str, factor: float) -> float:
-    """Ozone in Cologne after an hour [mol/mol], where part of the emission has another strength."""
+    """Return ozone in Cologne after an hour [mol/mol] with scaled emission of some sources."""
     case = airshed.load_case("west-europe", [*SMALL, f'emissions.scale={{"{key}"={factor!r}}}'])
     with airshed.Simulation(case) as simulation:
         simulation.run()
@@ -36,7 +36,7 @@ def test_other_strengths_of_a_source_confirm_its_contribution(found: xr.Dataset,
     assert float(found.contribution.values[mine].sum()) == pytest.approx((8.0 * near - far) / 0.24, rel=1e-5)
 
 
-def test_countries_and_sectors_add_up_to_all_that_is_emitted(found: xr.Dataset) -> None:
+def test_countries_and_sectors_add_up_to_the_total_emission(found: xr.Dataset) -> None:
     inventory = found.contribution.values[found.source.values == "inventory"]
     assert float(inventory.sum()) == pytest.approx(float(found.emitted.sum()), rel=1e-9)
     assert {"DE", "BE", "NL", "FR", "LU"} >= set(found.source_country.values) - {""}

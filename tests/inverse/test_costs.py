@@ -1,4 +1,4 @@
-"""A cost sees each of its times once: each run of a check has one of its own."""
+"""A cost is evaluated once at each of its times: each run of a test uses its own copy."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from .small import small, uneven
 
 
 class Sum:
-    """Adds up the mean ozone at its times in `see`, as its protocol allows."""
+    """Cost that sums the mean ozone at its times in `observe`."""
 
     def __init__(self, model=None):
         self.times, self.value, self.model = [150.0, 300.0], 0.0, model
@@ -22,9 +22,9 @@ class Sum:
         return {"O3": np.full(self.shape, 1.0 / np.prod(self.shape))}
 
 
-@pytest.fixture(params=["an object", "what makes one", "one with the model"])
+@pytest.fixture(params=["an object", "maker", "one with the model"])
 def cost(request):
-    return {"an object": Sum(), "what makes one": lambda model: Sum(), "one with the model": Sum}[request.param]
+    return {"an object": Sum(), "maker": lambda model: Sum(), "one with the model": Sum}[request.param]
 
 
 def test_differences(tmp_path, cost):
@@ -40,7 +40,7 @@ def test_remainders(tmp_path, cost):
     assert found.value == pytest.approx(80e-9, rel=0.1, abs=0.0)
 
 
-def test_a_cost_that_is_given_stays_as_it_is(tmp_path):
+def test_the_cost_of_the_caller_is_unchanged(tmp_path):
     cost = Sum()
     taylor_test(small(tmp_path), cost, kind="emission")
     assert cost.value == 0.0

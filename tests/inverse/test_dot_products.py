@@ -1,4 +1,4 @@
-"""What dot products are held to: by the precision of the steps, and by the size of what they add up."""
+"""Limits of the dot product test, by the precision of the steps and the size of the terms."""
 
 import dataclasses
 
@@ -25,19 +25,19 @@ def test_single_precision_has_a_limit_of_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [2.0, float("nan")])
-def test_one_product_that_is_off_or_no_number_is_seen(wrong):
+def test_a_wrong_or_nan_product_is_detected(wrong):
     right = {"initial": 1.0, "top": 0.0}
     found = DotProducts(1, right, right, right, 1e-12)
     assert found.ok
     assert not dataclasses.replace(found, by_adjoint={**right, "top": wrong}).ok
 
 
-def test_a_sum_that_cancels_is_held_to_the_round_off_of_what_it_adds_up():
+def test_a_cancelling_sum_has_the_limit_of_its_terms():
     found = DotProducts(1, {"initial": 1e-9}, {"initial": 1e-9 + 1e-15}, {"initial": 1.0}, 1e-12)
     assert found.errors["initial"] == pytest.approx(1e-15, rel=1e-6, abs=0.0)
 
 
-def test_a_run_in_which_nothing_matters_tests_nothing(tmp_path):
+def test_a_run_without_effects_tests_nothing(tmp_path):
     case = small(tmp_path, boundary={"values": {}}, emissions={"point": [], "area": []})
     data = case.to_dict()
     for process in data["process"]:

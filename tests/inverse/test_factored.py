@@ -1,4 +1,4 @@
-"""Factors on parts of an inventory: by sector, country and cell, each an exact multiplier of what it names."""
+"""Factors on parts of an inventory, by sector, country and cell: each scales its part exactly."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def scaled(source: Source, controls: list[ControlSection], values: dict[str, obj
     return factored([source], controls, factors)[0]
 
 
-def test_countries_apart_emit_the_same_in_all(whole: Inventory) -> None:
+def test_separate_countries_have_the_same_total_emission(whole: Inventory) -> None:
     np.testing.assert_allclose(whole.rate(0.0), inventory(apart=False).rate(0.0), rtol=1e-13)
     assert {"DE", "BE", "NL", "LU", "FR"} <= set(whole.countries)
     with pytest.raises(ValueError, match="separately"):
@@ -72,7 +72,7 @@ def test_a_factor_acts_in_its_part_of_the_day_and_its_cell(whole: Inventory) -> 
 
 
 def test_the_gradient_is_that_of_the_rate(whole: Inventory) -> None:
-    """The rate is linear in each factor: a difference of any length is exact."""
+    """The rate is linear in each factor, so differences of any size are exact."""
     cells, regions = (
         control(name="cells"),
         control(name="regions", resolution="region", regions=["DE", "BE"], parts_of_day=2),
@@ -95,10 +95,10 @@ def test_the_gradient_is_that_of_the_rate(whole: Inventory) -> None:
     assert not found["regions"][0].any()
 
 
-def test_names_that_emit_nothing_are_refused_with_the_nearest(whole: Inventory) -> None:
+def test_names_without_emission_are_refused_with_the_nearest(whole: Inventory) -> None:
     for given, message in (
         ({"sectors": ["F_RoadTransprt"]}, "did you mean F_RoadTransport"),
-        ({"regions": ["ES"]}, "'ES' of its regions emits nothing here"),
+        ({"regions": ["ES"]}, "'ES' in regions has no emission here"),
     ):
         with pytest.raises(CaseError, match=message):
             factored([whole], [control(**given)], Factors(START, ALONE))

@@ -1,4 +1,4 @@
-"""Modules of the package are reached as attributes, without an import of their own."""
+"""Modules of the package are attributes, without an explicit import."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A run as a function of JAX arrays: an optimiser finds emission factors again, by the exact gradient."""
+"""A run as a function of JAX arrays: an optimiser recovers emission factors with the exact gradient."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from .small import small
 
 DOCS = (Path(__file__).parents[2] / "docs" / "how-to" / "adjoint.md").read_text(encoding="utf-8")
 SINGLE = 1e-5
-"""What single precision, which JAX is set to, leaves of derivatives."""
+"""Relative error of derivatives in single precision, the default of JAX."""
 
 Misfit = Callable[[Any], Any]
 
@@ -38,7 +38,7 @@ def run(jax: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def misfit(run: Any) -> Misfit:
-    """The mean square misfit of the fields of a run with some factors."""
+    """Return a function for the mean square misfit of the fields of a run."""
     seen, first = run(factors=TRUE), run()
     scales = {name: spread(seen[name], first[name]) for name in seen}
 
@@ -50,7 +50,7 @@ def misfit(run: Any) -> Misfit:
 
 
 def descend(jax: Any, misfit: Misfit, steps: int = 16) -> dict[str, float]:
-    """Gradient descent from factors of one, in compiled code."""
+    """Run gradient descent from factors of one, in compiled code."""
     gradient = jax.jit(jax.grad(misfit))
     factors = {name: jax.numpy.ones(()) for name in TRUE}
     for _ in range(steps):
@@ -58,7 +58,7 @@ def descend(jax: Any, misfit: Misfit, steps: int = 16) -> dict[str, float]:
     return {name: float(factor) for name, factor in factors.items()}
 
 
-def test_gradient_descent_finds_the_factors_again(jax: Any, misfit: Misfit) -> None:
+def test_gradient_descent_recovers_the_factors(jax: Any, misfit: Misfit) -> None:
     assert descend(jax, misfit) == pytest.approx(TRUE, rel=1e-3)
 
 
@@ -98,11 +98,11 @@ def test_in_double_precision_nothing_is_lost(jax: Any, run: Any) -> None:
 
 
 def test_errors_are_its_own_and_inside_of_jit_in_the_message_of_another(jax: Any, run: Any) -> None:
-    with pytest.raises(CaseError, match="input factors NO holds values that are not finite"):
+    with pytest.raises(CaseError, match="input factors NO has values that are not finite"):
         run(factors={"NO": np.nan})
-    with pytest.raises(CaseError, match=r"has the shape \(2,\); this run takes \(\)"):
+    with pytest.raises(CaseError, match=r"has the shape \(2,\); it must be \(\)"):
         jax.jit(lambda factor: run(factors={"NO": factor}))(jax.numpy.ones(2))
-    with pytest.raises(jax.errors.JaxRuntimeError, match="input factors NO holds values that are not finite"):
+    with pytest.raises(jax.errors.JaxRuntimeError, match="input factors NO has values that are not finite"):
         jax.block_until_ready(jax.jit(lambda factor: run(factors={"NO": factor}))(np.nan))
 
 

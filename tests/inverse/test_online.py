@@ -1,4 +1,4 @@
-"""Plans of runs whose end is not known keep within their budget, wherever the run ends."""
+"""Plans for runs of unknown length remain within their budget, wherever the run ends."""
 
 from itertools import islice
 
@@ -23,7 +23,7 @@ budgets = st.builds(
 
 
 @given(st.integers(1, 300), budgets, st.none() | st.integers(1, 300))
-def test_wherever_the_run_ends_it_is_taken_back_within_the_room(steps, budget, expected):
+def test_a_run_of_any_length_is_reversed_within_the_budget(steps, budget, expected):
     try:
         plan = as_executed(OnlinePlan(budget, expected), steps)
     except CaseError:
@@ -35,8 +35,8 @@ def test_wherever_the_run_ends_it_is_taken_back_within_the_room(steps, budget, e
 
 @pytest.mark.parametrize("memory", [14_000_000_000, 3_200_000_000, 1_500_000_000, 800_000_000, 300_000_000])
 @pytest.mark.parametrize("expected", [None, 841, 600, 1200])
-def test_not_to_know_the_end_costs_little(memory, expected):
-    """An unknown end costs the levels of the last stretch and a spacing that is a power of 2: a tenth beyond that."""
+def test_an_unknown_end_costs_little(memory, expected):
+    """An unknown end costs the levels of the last stretch, and a spacing that is a power of 2: 10 % more than that."""
     budget = Budget(WEST_EUROPE, memory)
     known, online = fewest_repetitions(841, budget), as_executed(OnlinePlan(budget, expected), 841)
     assert online.recomputation_factor <= max(2.0, 1.1 * known.recomputation_factor)
@@ -56,33 +56,33 @@ def test_the_spacing_doubles_as_restarts_are_dropped():
     assert apart[:4] == [1, 2, 4, 8]
 
 
-def test_too_little_room_is_told_before_the_run_is_over():
-    with pytest.raises(CaseError, match="a step would be run more than 100 times; give more"):
+def test_too_small_a_budget_is_reported_during_the_run():
+    with pytest.raises(CaseError, match="a step would be run more than 100 times; increase them"):
         as_executed(OnlinePlan(Budget(Sizes(3, 1), 5)), 50)
 
 
-def test_a_run_that_goes_on_behind_its_end_is_found():
+def test_a_run_beyond_its_end_is_detected():
     budget = Budget(Sizes(3, 1), 60)
     plan = as_executed(OnlinePlan(budget), 50)
     with pytest.raises(PlanError, match="beyond step 49"):
         simulate(49, plan.actions, budget.sizes, Bytes(budget.memory, 0))
 
 
-def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_path, monkeypatch):
-    """Whose number of steps nobody knows before."""
+def test_every_level_is_stored_in_the_forward_run_in_memory_then_on_disk(tmp_path, monkeypatch):
+    """The number of steps is unknown in advance."""
     asked, lines = gradient.__globals__, []
 
-    def beside(section, sizes):
+    def small_budget(section, sizes):
         return Budget(sizes, sizes.restart + 5 * sizes.level, 10 * sizes.level if section.plan == "all" else 2**30)
 
-    monkeypatch.setitem(asked, "budget_of", beside)
+    monkeypatch.setitem(asked, "budget_of", small_budget)
 
-    class Told(Watcher):
+    class PlanRecorder(Watcher):
         def on_plan(self, line):
             lines.append(line)
 
     def found(**adjoint):
-        case, options = small(tmp_path, adjoint=adjoint), Options(read=False, watcher=Told())
+        case, options = small(tmp_path, adjoint=adjoint), Options(read=False, watcher=PlanRecorder())
         return gradient(case, CostOfFunction(1800.0, ["O3"], mean_and_slope), options=options)
 
     kept, other = found(plan="all"), found(plan="two-level")
@@ -92,7 +92,7 @@ def test_every_level_is_kept_in_the_first_run_in_memory_and_then_on_disk(tmp_pat
     assert kept.value == other.value
     assert np.array_equal(kept.adjoints.initial, other.adjoints.initial)
     monkeypatch.setitem(asked, "budget_of", lambda section, sizes: Budget(sizes, sizes.restart + 5 * sizes.level))
-    with pytest.raises(CaseError, match=r"hold 5 of .* GB and a restart"):
+    with pytest.raises(CaseError, match=r"have space for 5 of .* GB and a restart"):
         found(plan="all")
 
 

@@ -1,4 +1,4 @@
-"""Plans are right by the simulator, which finds planted errors, and need no more than they say."""
+"""Plans are valid in the simulator, which detects planted errors, and need no more storage than reported."""
 
 from dataclasses import replace
 from functools import cache
@@ -52,7 +52,7 @@ def most(budget):
 
 @pytest.mark.parametrize("make", MAKERS)
 @given(steps, budgets)
-def test_any_plan_takes_a_run_back_within_its_room_and_as_it_says(make, count, budget):
+def test_any_plan_reverses_a_run_within_its_budget_as_reported(make, count, budget):
     try:
         plan = make(count, budget)
     except CaseError:
@@ -63,7 +63,7 @@ def test_any_plan_takes_a_run_back_within_its_room_and_as_it_says(make, count, b
 
 
 def fewest_steps(count, budget):
-    """Return the fewest steps forward that any cutting by restarts takes, by trying all."""
+    """Return the minimum number of forward steps over all placements of restarts, by exhaustive search."""
 
     @cache
     def fewest(count, held):
@@ -77,7 +77,7 @@ def fewest_steps(count, budget):
 
 
 @given(st.integers(1, 40), sizes, st.integers(12, 60))
-def test_no_cutting_takes_much_less(count, sizes, memory):
+def test_no_placement_of_restarts_is_much_better(count, sizes, memory):
     budget = Budget(sizes, memory)
     least = fewest_steps(count, budget)
     if least >= 10**9:
@@ -95,7 +95,7 @@ def test_with_levels_as_large_as_restarts_capacities_are_binomial(memory, held, 
 
 
 def test_a_day_of_west_europe():
-    """The figures by which two levels were chosen: a tenth of all levels, less than two runs forward."""
+    """Two levels need a tenth of the storage of all levels, and less than two forward runs."""
     plan = fewest_repetitions(841, Budget(WEST_EUROPE, 1_500_000_000))
     assert plan.name == "two levels"
     assert plan.recomputation_factor < 1.93
@@ -116,7 +116,7 @@ def test_restarts_go_to_disk_as_far_as_it_goes():
 
 
 def planted_errors(actions):
-    """Yield what each error is, and the actions with it."""
+    """Yield the message of each planted error, and the actions with it."""
     actions = list(actions)
     place = {kind: next(n for n, each in enumerate(actions) if isinstance(each, kind)) for kind in KINDS}
     reverse, levels, restart = (place[kind] for kind in KINDS)
@@ -148,8 +148,8 @@ def test_the_simulator_finds_planted_errors():
 
 
 @pytest.mark.parametrize("name", ["auto", "all", "two-level"])
-def test_too_little_room_is_told(name):
-    with pytest.raises(CaseError, match=r"adjoint\..*(give|take)"):
+def test_too_small_a_budget_is_reported(name):
+    with pytest.raises(CaseError, match=r"adjoint\..*(increase|set)"):
         as_executed(plan_of(name, Budget(WEST_EUROPE, 100_000_000), 841), 841)
 
 
@@ -162,7 +162,7 @@ def test_too_little_room_is_told(name):
         ({"disk": "14 GB", "plan": "all", "memory": "1 GiB"}, {"memory", "disk"}),
     ],
 )
-def test_a_case_says_where_things_are_kept(section, places):
+def test_a_case_selects_the_stores_of_checkpoints(section, places):
     section = AdjointSection(**section)
     plan = as_executed(plan_of(section.plan, budget_of(section, WEST_EUROPE), 841), 841)
     kept = plan.greatest(WEST_EUROPE)
@@ -178,6 +178,6 @@ def test_a_case_says_where_things_are_kept(section, places):
         ({"memory": "1 KiB"}, "not be less than 1 MiB"),
     ],
 )
-def test_a_case_that_asks_for_what_cannot_be(section, told):
+def test_invalid_settings_of_checkpoints_are_refused(section, told):
     with pytest.raises(ValueError, match=told):
         AdjointSection(**section)

@@ -1,4 +1,4 @@
-"""Gradients of models of points: pasture of 40 cells, by the NumPy reference of the compiled formulas."""
+"""Gradients of point models: pasture of 40 cells, with the NumPy reference of the compiled formulas."""
 
 import csv
 import subprocess
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.standard
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 
 DAYS, LITTLE = 42, 120_000
-"""Days of the runs, with a fire; bytes for what is stored, so that the plan has several stretches."""
+"""Length of the runs [days], with a fire, and a memory limit [bytes] for a plan with several stretches."""
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def cost_of(model: PointModel, days: int = DAYS, **receptor: Any) -> PointRecept
 def random_changes(
     model: PointModel, gradient: Any, days: int = DAYS, least: float = 1e-3
 ) -> tuple[PointChanges, Any]:  # fmt: skip
-    """Return changes of all that a run is given, and those of the weather by name (days, cells); dry days stay dry."""
+    """Return perturbations of all inputs, and those of the weather by name (days, cells); dry days remain dry."""
     random, cells = np.random.default_rng(7), model.domain.box.shape
     values = {**model.state, **model.parameters, **model.points.numbers}
     size = {name: np.maximum(np.abs(np.broadcast_to(each, cells)), least) for name, each in values.items()}
@@ -93,13 +93,13 @@ def random_changes(
 
 
 def rain_of(model: PointModel, days: int = DAYS) -> Any:
-    """Return the rain of days (days, cells)."""
+    """Return the rain of some days (days, cells)."""
     rain = [np.asarray(model.weather([day * model.step_length])["rain"])[0] for day in range(days)]
     return np.array(rain).reshape(days, *model.domain.box.shape)
 
 
 def products(gradient: Any, changes: PointChanges, weather: Mapping[str, Any]) -> list[float]:
-    """Return the products of a gradient with the changes of each input."""
+    """Return the products of a gradient with the perturbation of each input."""
     parts = (gradient.initial, changes.initial), (gradient.shared, changes.shared), (gradient.weather, weather)
     return [float(np.vdot(found[name], change[name])) for found, change in parts for name in change]
 
@@ -127,7 +127,7 @@ def test_the_adjoint_is_the_transpose_of_the_tangent(case: Path, receptor: Mappi
     assert change != 0.0
 
 
-def test_an_error_of_a_sign_is_found(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_sign_is_detected(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = derivatives.adjoint
 
     def wrong(points: Any, measured: Sequence[str]) -> Any:
@@ -170,7 +170,7 @@ def test_compiled_formulas_give_the_gradient_of_the_reference(case: Path, monkey
 
 
 class ObservedRows:
-    """Standing dry matter that is observed each week in all cells, as a cost of a twin experiment."""
+    """Cost of a twin experiment: weekly observations of standing dry matter in all cells."""
 
     fields = ("standing_dry_matter",)
 
@@ -205,8 +205,8 @@ class Evaluation:
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_a_twin_experiment_finds_the_green_leaf_at_the_start(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """4D-Var: weekly dry matter tells how much green leaf there was, to a part of the error of the background."""
+def test_a_twin_experiment_recovers_the_initial_green_leaf(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """4D-Var: weekly dry matter reduces the error of the initial green leaf below that of the background."""
     monkeypatch.undo()
     spread = 100.0
     true, observed = opened(case), ObservedRows(5.0)
@@ -232,8 +232,8 @@ def test_a_twin_experiment_finds_the_green_leaf_at_the_start(case: Path, monkeyp
     assert now < 0.3 * before
 
 
-class Perturbed:
-    """Runs of a case with changes of a size of what it is given: the measured field by cell, and all branches taken."""
+class PerturbedRuns:
+    """Runs of a case with perturbed inputs: the field of the receptor by cell, and all branches taken."""
 
     def __init__(self, case: Path, changes: PointChanges) -> None:
         self._case, self._changes = case, changes
@@ -269,7 +269,7 @@ class Perturbed:
 
 
 def by_cell(gradient: Any, changes: PointChanges, weather: Mapping[str, Any]) -> Any:
-    """Return the derivative of each cell's own value along changes; cells do not act on each other."""
+    """Return the derivative of the value of each cell along perturbations; cells are independent."""
     parts = (gradient.initial, changes.initial), (gradient.shared, changes.shared), (gradient.weather, weather)
     products = [found[name] * change[name] for found, change in parts for name in change]
     return np.sum([each.sum(axis=0) if each.ndim == 2 else each for each in products], axis=0)
@@ -277,9 +277,9 @@ def by_cell(gradient: Any, changes: PointChanges, weather: Mapping[str, Any]) ->
 
 def test_the_remainder_is_of_second_order_where_no_update_takes_another_branch(case: Path, model: Any) -> None:
     gradient = point_gradient(model, cost_of(model, measure="sum"), DAYS)
-    changes, weather = random_changes(opened(case), gradient, least=0.0)  # what is 0 lies on kinks
+    changes, weather = random_changes(opened(case), gradient, least=0.0)  # updates are not differentiable at 0
     del changes.shared["grazing_stocking_rate"]  # a number of all cells
-    run = Perturbed(case, changes)
+    run = PerturbedRuns(case, changes)
     (before, taken), slope = run(0.0), by_cell(gradient, changes, weather)
     remainders, smooth = [], np.ones(40, np.bool_)
     for size in (4e-6, 2e-6, 1e-6):
@@ -287,13 +287,13 @@ def test_the_remainder_is_of_second_order_where_no_update_takes_another_branch(c
         smooth &= (taken == other).all(axis=(0, 1))
         remainders.append(np.abs(after - before - size * slope))
     orders = np.log2(remainders[0] / remainders[1]), np.log2(remainders[1] / remainders[2])
-    assert np.count_nonzero(smooth) >= 10  # of 40: weather in whole tenths and soils in round numbers lie on kinks
+    assert np.count_nonzero(smooth) >= 10  # of 40: updates are not differentiable at round numbers of weather and soil
     assert all(np.abs(np.median(each[smooth]) - 2.0) < 0.1 for each in orders)
     first = np.abs(after - before - 1e-6 * 1.001 * slope)
     assert np.median(first[smooth] / remainders[2][smooth]) > 10.0, "an error of a thousandth is seen"
 
 
-def test_the_rain_of_a_week_is_worth_what_two_runs_differ_by(case: Path, model: Any) -> None:
+def test_the_contribution_of_rain_is_the_difference_of_two_runs(case: Path, model: Any) -> None:
     gradient = point_gradient(model, cost_of(model, measure="sum"), DAYS, period=7)
     week, rain = 4, rain_of(model)
     rain[: 7 * week] = rain[7 * (week + 1) :] = 0.0
@@ -301,7 +301,7 @@ def test_the_rain_of_a_week_is_worth_what_two_runs_differ_by(case: Path, model: 
     def of_days(begins: Sequence[float]) -> Mapping[str, Any]:
         return {"rain": rain[[round(begin / 86400.0) for begin in begins]]}
 
-    run = Perturbed(case, PointChanges({}, {}, of_days))
+    run = PerturbedRuns(case, PointChanges({}, {}, of_days))
     (more, up), (less, down), (_, taken) = run(1e-5), run(-1e-5), run(0.0)
     smooth = (up == taken).all(axis=(0, 1)) & (down == taken).all(axis=(0, 1))
     assert np.count_nonzero(smooth) >= 30
@@ -310,7 +310,7 @@ def test_the_rain_of_a_week_is_worth_what_two_runs_differ_by(case: Path, model: 
     assert np.abs(found).max() > 1.0
 
 
-def test_what_is_set_on_a_day_cuts_the_way_to_what_was_before() -> None:
+def test_an_event_removes_the_sensitivity_to_earlier_values() -> None:
     settings = {"set": [{"date": "2001-02-01", "green_leaf": 500.0, "water_2": 40.0}]}
     case = PointCase.from_dict({**DATA, "events": settings, "initial": {"green_leaf": 300.0, "dead_leaf": 400.0}})
 
@@ -347,7 +347,7 @@ def test_the_command_leaves_a_dataset_a_table_a_summary_and_pictures(case: Path,
     asked = ("--time", "42 day", "--receptor", "lon=[140, 140.4]", "--receptor", "lat=[-20, -19.4]")
     result = adjoint(case, *asked, "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output
-    assert "Periods whose rain matters most" in result.stdout
+    assert "Periods with the largest contributions of rain" in result.stdout
     assert {path.name for path in (tmp_path / "out" / "maps").iterdir()} == {"overview.png", "rain.png"}
     with xr.open_dataset(tmp_path / "out" / "sensitivity.nc") as found:
         assert found.weather_rain.dims == ("time", "cell")
@@ -369,18 +369,18 @@ def test_the_command_leaves_a_dataset_a_table_a_summary_and_pictures(case: Path,
     [
         (("--receptor", "field=gras"), "gras"),
         (("--receptor", "field=basal_area"), "no step makes basal_area"),
-        (("--place", "Brisbane"), "Brisbane has no cell of the case"),
+        (("--place", "Brisbane"), "Brisbane contains no cell of the case"),
         (("--receptor", "cells=[40]"), "cells are 0 to 39"),
         (("--time", "80 day"), "is not within the case"),
-        (("--time", "36 h"), "lies within a step"),
+        (("--time", "36 h"), "is within a step"),
         (("--every", "36 h"), "multiple of 86400 s"),
         (("--measure", "aot40"), "measure"),
         (("--species", "O3"), "species"),
-        (("--frozen",), "--frozen is for limiters"),
+        (("--frozen",), "--frozen applies to limiters"),
         (("--set", "adjoint.memory=1 GB", "--receptor", "lat=3"), "receptor.lon and receptor.lat belong together"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_a_line_and_leaves_no_folder(
+def test_invalid_input_gives_a_message_and_no_folder(
     case: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     result = adjoint(case, *arguments, "--output", tmp_path / "out")
@@ -389,7 +389,7 @@ def test_what_is_wrong_is_a_line_and_leaves_no_folder(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_model_without_gradients_says_so(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_gradients_is_refused(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from airshed.models.pasture.case import PastureCase
     from airshed.runtime import registry
 

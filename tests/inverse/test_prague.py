@@ -1,4 +1,4 @@
-"""The semi-synthetic weather of cases/prague is what it says, and its receptor is the one of the paper."""
+"""The semi-synthetic weather of cases/prague has the documented balance, and its receptor is that of the paper."""
 
 import importlib.util
 from pathlib import Path
@@ -24,13 +24,13 @@ def maker() -> ModuleType:
     return module
 
 
-def test_the_wind_is_balanced_aloft_and_that_of_the_surface_below(maker: ModuleType) -> None:
+def test_the_wind_is_balanced_aloft_and_a_surface_wind_below(maker: ModuleType) -> None:
     lat, lon = np.arange(40.0, 60.0), np.arange(0.0, 20.0)
     msl = xr.DataArray(101300.0 - 100.0 * (lat - 50.0), dims="lat", coords={"lat": lat}).expand_dims(lon=lon)
     surface = xr.Dataset({"msl": msl, "t2m": 285.0 + 0.0 * msl, "u10": 1.0 + 0.0 * msl, "v10": 2.0 + 0.0 * msl})
     made = maker.balanced(surface).sel(lat=50.0, lon=10.0)
     f, density = 2.0 * 7.2921e-5 * np.sin(np.radians(50.0)), 101300.0 / (287.05 * 285.0)
-    colder = (500.0 / 1013.0) ** (287.05 * 6.5e-3 / 9.80665)  # of the air there, and so less of a slope
+    colder = (500.0 / 1013.0) ** (287.05 * 6.5e-3 / 9.80665)  # a part of the air there, and so a smaller slope
     expected = colder * 100.0 / (6.371e6 * np.radians(1.0)) / (density * f)
     assert float(made.u.sel(pressure_level=500)) == pytest.approx(expected, rel=1e-3)
     assert float(made.v.sel(pressure_level=500)) == pytest.approx(0.0, abs=0.02)
@@ -38,7 +38,7 @@ def test_the_wind_is_balanced_aloft_and_that_of_the_surface_below(maker: ModuleT
     assert (float(under.u), float(under.v)) == pytest.approx((1.0, 2.0), rel=0.01)
 
 
-def test_the_case_asks_for_ozone_in_prague_and_for_the_tenth_layer_18_hours_before() -> None:
+def test_the_receptor_is_ozone_in_prague_with_fields_of_the_tenth_layer_18_hours_before() -> None:
     case = airshed.Case.load(CASE)
     receptor = Receptor.of(case.receptor.to_mapping(), case.time.length.value)
     assert (receptor.title, receptor.times) == ("O3 in Prague", (36 * 3600.0,))

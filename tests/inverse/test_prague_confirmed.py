@@ -1,4 +1,4 @@
-"""The receptor in Prague, on a piece of its case: what emission and air aloft are worth, beside runs with others."""
+"""Receptor in Prague in a part of its case: sensitivities to emission and air aloft compared with perturbed runs."""
 
 import pytest
 import xarray as xr
@@ -18,21 +18,21 @@ ALOFT = 9
 
 @pytest.fixture(scope="module")
 def first() -> xr.Dataset:
-    """Air of three hours: the profile of the boundary, alike everywhere, is a kink of every limiter."""
+    """Return the air after three hours: limiters are not differentiable for the uniform boundary profile."""
     with airshed.Simulation(airshed.load_case("prague", BEFORE)) as simulation:
         simulation.run()
         return xr.Dataset({name: simulation[name] for name in simulation.model.network.names})
 
 
 def measured(initial: xr.Dataset, *settings: str) -> float:
-    """Ozone in Prague after two hours [mol/mol]."""
+    """Return ozone in Prague after two hours [mol/mol]."""
     with airshed.Simulation(airshed.load_case("prague", [*SMALL, *settings]), initial=initial) as simulation:
         simulation.run()
         return float(simulation["O3"].sel(lon=14.42, lat=50.088, level=0.0, method="nearest"))
 
 
 def slope(near: float, far: float, size: float) -> float:
-    """The derivative by what changes by +- size and by +- 2 size, to the fourth order."""
+    """Return the derivative from perturbations of +- size and +- 2 size, of fourth order."""
     return (8.0 * near - far) / (12.0 * size)
 
 
@@ -54,7 +54,7 @@ def test_other_emission_confirms_its_contribution(first: xr.Dataset, found: xr.D
 
 
 @pytest.mark.parametrize("species", ["NO2", "O3"])
-def test_other_air_aloft_confirms_what_it_is_worth(first: xr.Dataset, found: xr.Dataset, species: str) -> None:
+def test_other_air_aloft_confirms_its_sensitivity(first: xr.Dataset, found: xr.Dataset, species: str) -> None:
     def by(size: float) -> float:
         ends = []
         for part in (size, -size):

@@ -1,4 +1,4 @@
-"""Gradients on ranks have the bits of those on one: of all inputs, whatever the cut, the threads and the plan."""
+"""Gradients on several ranks have the bits of one rank, for all inputs, decompositions, threads and plans."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ALONE = '1 auto 1 adjoint.plan="auto"'
 
 
 def printed_by(folder, *cases):
-    """Return what the program on four ranks printed."""
+    """Return the output of the program on four ranks."""
     command = [MPIEXEC, "-n", "4", python(), "-m", "mpi4py", "-m", "tests.inverse.on_ranks", folder, *cases]
     environment = {**os.environ, "PYTHONWARNINGS": "default"}
     answer = subprocess.run(
@@ -55,7 +55,7 @@ def test_ranks_and_threads_give_the_same_bits(short, case):
 @pytest.mark.standard
 @pytest.mark.parametrize("case", ["small", "split"])
 def test_dot_products_and_budgets_by_face_on_ranks(short, case):
-    """With boundary concentrations that differ from face cell to face cell and in time."""
+    """The boundary concentrations differ by face cell and time."""
     runs = short[f"{case}, verified"]
     alone = runs["1 auto 1"]
     assert len(runs) == 3
@@ -66,8 +66,8 @@ def test_dot_products_and_budgets_by_face_on_ranks(short, case):
 
 
 @pytest.mark.standard
-def test_wrong_edges_are_noticed(short):
-    """The negative control: one of two ranks gets the rows of its neighbour upside down in the backward pass."""
+def test_wrong_edges_are_detected(short):
+    """Negative control: one of two ranks receives the rows of its neighbour in reverse order in the backward pass."""
     alone, (spoilt,) = short["small"][ALONE], short["spoilt"].values()
     assert {name for name in alone if spoilt[name] == alone[name]} == {"value", "steps"}
 
@@ -84,7 +84,7 @@ def test_any_number_of_ranks_and_threads_gives_the_same_bits(printed, case, coun
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-@pytest.mark.parametrize("case", ["split", "split apart", "concurrent", "concurrent apart", "symmetric"])
+@pytest.mark.parametrize("case", ["split", "split in groups", "concurrent", "concurrent in groups", "symmetric"])
 def test_any_ranks_threads_and_groups_give_the_same_bits_with_splittings(printed, case):
     runs = printed[case]
     alone = runs[ALONE]
@@ -95,15 +95,15 @@ def test_any_ranks_threads_and_groups_give_the_same_bits_with_splittings(printed
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_concurrent_steps_are_other_steps(printed):
+def test_concurrent_steps_differ(printed):
     assert printed["split"][ALONE]["value"] != printed["concurrent"][ALONE]["value"]
 
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-@pytest.mark.parametrize("case", ["small", "split apart", "concurrent"])
+@pytest.mark.parametrize("case", ["small", "split in groups", "concurrent"])
 def test_derivatives_are_verified_on_ranks_with_the_bits_of_one(printed, case):
-    """By dot products and a Taylor test; the tangent of a run, too."""
+    """Compare dot products, a Taylor test, and the tangent of a run."""
     runs = printed[f"{case}, verified"]
     alone = runs["1 auto 1"]
     assert len(runs) == (4 if case == "small" else 3)
@@ -123,7 +123,7 @@ def test_a_run_as_a_function_is_the_same_on_ranks(printed):
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_derivatives_with_wrong_edges_are_noticed(printed):
+def test_derivatives_with_wrong_edges_are_detected(printed):
     alone, (spoilt,) = printed["small, verified"]["1 auto 1"], printed["spoilt, verified"].values()
     assert [name for name in alone if spoilt[name] == alone[name]] == []
 
@@ -142,7 +142,7 @@ def resumed(folder, *more, count=2):
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_killed_on_ranks_it_goes_on_from_the_last_commit_that_all_have(tmp_path):
+def test_killed_on_ranks_it_resumes_from_the_last_common_commit(tmp_path):
     assert resumed(tmp_path, "die").returncode != 0
     newest = [max(commits(rank_folder(tmp_path / "commits", rank))) for rank in range(2)]
     (rank_folder(tmp_path / "commits", 0) / f"manifest.{newest[0]}.npz").unlink()

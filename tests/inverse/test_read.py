@@ -1,4 +1,4 @@
-"""What numbers and fields of processes are worth: by hand, and against runs of the whole model with other numbers."""
+"""Sensitivities to numbers and fields of processes, by hand and compared with runs with other numbers."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def sea(folder: Path, strength: float = 1.5) -> airshed.Case:
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_a_number_that_acts_on_fields_of_instants_by_hand(tmp_path: Path) -> None:
-    """dq/dt = -a q at 1 mm/h: the derivative by a is -t q, and by a factor on the rate a times that."""
+    """Compare with dq/dt = -a q at 1 mm/h: the derivative by a is -t q, and that by a factor on the rate is -a t q."""
     found = sensitivity(washout(tmp_path), RECEPTOR, allow_code=True)
     expected = -HOUR * 1e-9 * np.exp(-1e-4 * HOUR)
     assert float(found.number.sel(name="washout_coefficients_RN")) == pytest.approx(expected, rel=1e-3)
@@ -56,12 +56,12 @@ def test_a_number_that_acts_on_fields_of_instants_by_hand(tmp_path: Path) -> Non
 
 
 def particles(folder: Path, diameter: float = 2e-5) -> airshed.Case:
-    """Return the small case, where nitric acid falls as particles of a diameter [m]: a number of fields of instants."""
+    """Return the small case with nitric acid as settling particles; their diameter [m] enters fields at instants."""
     return small_case(folder, time=MORNING, particles={"diameters": {"HNO3": f"{diameter!r} m"}})
 
 
 def windy(folder: Path, strength: float = 1.5) -> airshed.Case:
-    """Return the small case with a factor on the velocities of the sea: a number that steps read."""
+    """Return the small case with a factor on deposition velocities over the sea, which steps read."""
     data = small_case(folder, time=MORNING).to_dict()
     data["process"][0]["strength"] = strength
     return airshed.Case.from_dict(data, base=folder).allowing_code()
@@ -84,11 +84,11 @@ def test_numbers_against_whole_runs(tmp_path: Path, make: Any, species: str, nam
 
 
 def uneven_of(case: airshed.Case) -> Any:
-    """Return irregular mixing ratios for the small case; the other one is linear."""
+    """Return irregular mixing ratios for the small case; the other case is linear."""
     return uneven(case) if case.chemistry.mechanism == "small.kpp" else None
 
 
-def test_nothing_is_told_that_was_not_asked_for(tmp_path: Path) -> None:
+def test_only_requested_sensitivities_are_returned(tmp_path: Path) -> None:
     asked: dict[str, Any] = {**RECEPTOR, "species": "O3"}
     found = sensitivity(particles(tmp_path), asked, options=Options(read=False, reactions=False))
     assert not {"number", "rate"} & set(found)
@@ -97,8 +97,8 @@ def test_nothing_is_told_that_was_not_asked_for(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.initial, whole.initial)
 
 
-def test_a_slope_that_is_left_out_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: fields of instants that do not change with a number."""
+def test_a_missing_derivative_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: fields at instants that do not change with a number."""
     asked: dict[str, Any] = {**RECEPTOR, "species": "HNO3"}
     assert float(sensitivity(particles(tmp_path), asked).number.sel(name="particles_diameters_HNO3")) != 0.0
     monkeypatch.setattr("airshed.inverse.backward.field_derivatives", lambda bound, *_: dict.fromkeys(

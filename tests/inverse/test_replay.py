@@ -1,4 +1,4 @@
-"""What repeats a recorded run: its tangent, branches of limiters that runs take, and what it refuses."""
+"""Replay of a recorded run: its tangent, the branches of limiters, and invalid input."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def mean(seconds):
     )
 
 
-def test_the_tangent_beside_a_run_is_worth_what_the_gradient_says(case):
+def test_the_tangent_of_a_run_agrees_with_the_gradient(case):
     cost, random = mean(3000.0), np.random.default_rng(0)
 
     def direction(model):
@@ -73,8 +73,8 @@ def test_a_peak_that_moves_switches_its_faces():
     assert list(np.flatnonzero(along(cells, air) != along(moved, air))) == [2]
 
 
-def test_values_that_one_run_alone_clips_are_counted(run):
-    """In the first block of the second row the step clipped something of species 1; zeros elsewhere are no clips."""
+def test_values_clipped_in_one_run_only_are_counted(run):
+    """The step clipped species 1 in the first block of the second row; other zeros are not clipped."""
     q = np.ones_like(run.levels[0].q)
     q[1, 0, 1, 2, 0] = q[0, 0, 1, 2, 0] = q[1, 0, 2, 0, 0] = 0.0
     clipped, step = np.zeros(q.shape[:3]), next(run.formula_steps)
@@ -86,7 +86,7 @@ def test_values_that_one_run_alone_clips_are_counted(run):
     assert (crossings.switches, crossings.clips) == (0, 1)
 
 
-def test_no_branch_where_no_air_flows_or_nothing_changes():
+def test_no_branch_without_flux_or_gradient():
     q = np.random.default_rng(1).uniform(size=(2, 4, 3, 3))
     weights = np.full((4, 4), 0.25)
     assert not upward(q, np.zeros((4, 3, 3)), weights).any()
@@ -94,7 +94,7 @@ def test_no_branch_where_no_air_flows_or_nothing_changes():
     assert not upward(np.ones_like(q), np.ones((4, 3, 3)), weights).any()
 
 
-def test_code_that_is_not_allowed_and_inputs_that_are_not_there_are_refused(case, run):
+def test_disallowed_code_and_missing_inputs_are_refused(case, run):
     with pytest.raises(airshed.core.errors.AirshedError, match="allow"):
         dot_product_test(airshed.Case.from_dict(case.to_dict(), base=case.base))
     with pytest.raises(CaseError, match="there is no input 'weather'"):

@@ -1,4 +1,4 @@
-"""A gradient that was killed goes on to the same bits; what is damaged or another is never taken for it."""
+"""A killed gradient resumes with the same bits; damaged commits and those of other problems are rejected."""
 
 import json
 import re
@@ -28,7 +28,7 @@ PROGRAM = Path(__file__).with_name("killed_gradients.py")
 
 
 @pytest.mark.thorough
-def test_a_gradient_killed_anywhere_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+def test_a_gradient_killed_anywhere_resumes_with_the_same_bits(tmp_path: Path) -> None:
     done = subprocess.run([python(), PROGRAM, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     for each in json.loads(done.stdout):
@@ -37,7 +37,7 @@ def test_a_gradient_killed_anywhere_goes_on_to_the_same_bits(tmp_path: Path) -> 
         part, where = each["where"].split()
         assert [line.partition(" in the ")[0] for line in each["told"]] == ["resuming from a commit"], each
         begun, at = each["begins"]
-        assert (begun, at > 0.0) != ("forward", False), each  # and not from its start
+        assert (begun, at > 0.0) != ("forward", False), each  # and not from the start
         if part in ("forward", "backward"):
             assert begun == part, each
             assert float(where) - 0.3 <= at, each
@@ -47,18 +47,18 @@ GRIDDED = {"gridded": ["gridded.nc"]}
 
 
 def write_gridded(folder: Path, rate: float) -> None:
-    """Write emission of the area into the file that GRIDDED names."""
+    """Write emission of the area into the file of GRIDDED."""
     coordinates = {"lat": ("lat", [50.25, 50.75]), "lon": ("lon", [7.25, 7.75])}
     rates = (("lat", "lon"), rate * np.ones((2, 2)), {"units": "mol s-1"})
     xr.Dataset({"NO": rates}, coordinates).to_netcdf(folder / "gridded.nc")
 
 
 class StoppedError(Exception):
-    """Stands for a kill."""
+    """Simulated kill."""
 
 
-class Told(Watcher):
-    """Keeps the lines that it is told."""
+class NoticeRecorder(Watcher):
+    """Watcher that stores notices."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -81,7 +81,7 @@ def case(folder: Path, **more: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the commits of a gradient that was stopped half way back."""
+    """Return a folder with the commits of a gradient that was stopped in the middle of the backward pass."""
     folder = tmp_path_factory.mktemp("stopped")
     with pytest.raises(StoppedError):
         sensitivity(
@@ -92,7 +92,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def commits(stopped: Path, tmp_path: Path) -> Path:
-    """A copy of them."""
+    """Return a copy of these commits."""
     return Path(shutil.copytree(stopped / "commits", tmp_path / "commits"))
 
 
@@ -102,7 +102,7 @@ def whole(stopped: Path) -> xr.Dataset:
 
 
 def resumed(stopped: Path, commits: Path) -> tuple[xr.Dataset, list[str]]:
-    told = Told()
+    told = NoticeRecorder()
     return sensitivity(case(stopped), RECEPTOR, options=Options(resume=commits, watcher=told)), told.lines
 
 
@@ -111,21 +111,19 @@ def manifests(commits: Path) -> list[Path]:
 
 
 def spoilt(commits: Path) -> Iterator[Path]:
-    """The files that only the last commit has."""
+    """Return the files that only the last commit has."""
     before, last = ({*load_arrays(path)[1]["files"].values()} for path in manifests(commits))
     yield from (commits / "rank-000000" / name for name in sorted(last - before))
 
 
-def test_a_gradient_that_was_stopped_goes_on_to_the_same_bits(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
+def test_a_stopped_gradient_resumes_with_the_same_bits(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
     found, (line,) = resumed(stopped, commits)
     assert xr.Dataset.identical(found, whole)
     assert line.startswith("resuming from a commit in the backward pass, with ")
 
 
 @pytest.mark.parametrize("what", ["a file", "the manifest", "a file that is gone"])
-def test_a_damaged_commit_is_passed_over_with_a_line(
-    stopped: Path, commits: Path, whole: xr.Dataset, what: str
-) -> None:
+def test_a_damaged_commit_is_skipped_with_a_notice(stopped: Path, commits: Path, whole: xr.Dataset, what: str) -> None:
     path = manifests(commits)[-1] if what == "the manifest" else next(spoilt(commits))
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2] + bytes([content[len(content) // 2] ^ 1]) + content[-9:])
@@ -133,20 +131,20 @@ def test_a_damaged_commit_is_passed_over_with_a_line(
         path.unlink()
     found, lines = resumed(stopped, commits)
     assert xr.Dataset.identical(found, whole)
-    assert re.search(rf"{re.escape(path.name)}.*; an earlier commit is taken", lines[0])
+    assert re.search(rf"{re.escape(path.name)}.*; an earlier commit is used", lines[0])
     assert lines[1].startswith("resuming from a commit in the backward pass, with ")
 
 
-def test_without_a_whole_commit_it_begins_anew_and_says_so(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
+def test_without_a_complete_commit_it_restarts_with_a_notice(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
     for path in manifests(commits):
         path.write_bytes(b"")
     found, lines = resumed(stopped, commits)
     assert xr.Dataset.identical(found, whole)
-    assert lines[-1] == f"no commit in {commits} is whole; the gradient restarts"
+    assert lines[-1] == f"no commit in {commits} is complete; the gradient restarts"
 
 
-def test_the_comparison_sees_an_adjoint_that_is_lost(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
-    """The negative control: one adjoint of both commits is zero, in files whose checksums are right."""
+def test_the_comparison_detects_a_lost_adjoint(stopped: Path, commits: Path, whole: xr.Dataset) -> None:
+    """Negative control: one adjoint of both commits is zero, in files with correct checksums."""
     for path in (commits / "rank-000000").glob("adjoints.*"):
         arrays, metadata = load_arrays(path)
         arrays["transport+column+cells.older"][...] = 0.0
@@ -166,15 +164,15 @@ def test_the_comparison_sees_an_adjoint_that_is_lost(stopped: Path, commits: Pat
 def test_another_case_or_receptor_is_refused(
     stopped: Path, commits: Path, settings: dict[str, Any], receptor: dict[str, Any], told: str
 ) -> None:
-    with pytest.raises(CaseError, match=f"{told}.*; undo that, or start again without --resume"):
+    with pytest.raises(CaseError, match=f"{told}.*; undo the change, or start again without --resume"):
         sensitivity(case(stopped, **settings), {**RECEPTOR, **receptor}, options=Options(resume=commits))
     assert len(manifests(commits)) == 2
 
 
-def test_another_beginning_is_refused(stopped: Path, commits: Path) -> None:
+def test_another_initial_state_is_refused(stopped: Path, commits: Path) -> None:
     with airshed.Simulation(case(stopped)) as simulation:
         initial = xr.Dataset({"NO2": 1.01 * simulation["NO2"]})
-    with pytest.raises(CaseError, match="it began with other mixing ratios, or other weather; undo that"):
+    with pytest.raises(CaseError, match="its initial mixing ratios or its weather differ; undo the change"):
         sensitivity(case(stopped), RECEPTOR, initial=initial, options=Options(resume=commits))
 
 
@@ -185,11 +183,11 @@ def test_another_beginning_is_refused(stopped: Path, commits: Path) -> None:
             "small.kpp",
             "2e-15",
             "2.1e-15",
-            "it has another mechanism",
+            "its mechanism differs",
             marks=(pytest.mark.thorough, pytest.mark.compiles),
         ),
-        ("sea_surface.py", "number(1.0", "number(1.1", "its processes are others"),
-        ("gridded.nc", "1.0", "2.0", "it began with another emission"),
+        ("sea_surface.py", "number(1.0", "number(1.1", "its processes differ"),
+        ("gridded.nc", "1.0", "2.0", "its emission at the start differs"),
     ],
 )
 def test_another_file_of_the_same_name_is_refused(
@@ -202,13 +200,13 @@ def test_another_file_of_the_same_name_is_refused(
     asked: dict[str, Any] = {"options": Options(resume=tmp_path / "commits")}
     with pytest.raises(StoppedError):
         sensitivity(made(), RECEPTOR, **asked, progress=stopping("backward", 0.5))
-    again = made()  # which writes the files
+    again = made()  # writes the files
     if file == "gridded.nc":
         write_gridded(tmp_path, 2.0)
     else:
         text = (tmp_path / file).read_text(encoding="utf-8")
         (tmp_path / file).write_text(text.replace(before, after), encoding="utf-8")
-    with pytest.raises(CaseError, match=f"{told}; undo that"):
+    with pytest.raises(CaseError, match=f"{told}; undo the change"):
         sensitivity(again, RECEPTOR, **asked)
     assert len(manifests(tmp_path / "commits")) == 2
 
@@ -220,7 +218,7 @@ def test_fingerprints_of_other_mechanisms_differ(tmp_path: Path) -> None:
         faster = replace(first, rate=Binary("*", Number(1.1), first.rate))
         parts.network = replace(parts.network, reactions=(faster, *parts.network.reactions[1:]))
         after = fingerprints(simulation.model)
-    assert {words for words, each in before.items() if after[words] != each} == {"it has another mechanism"}
+    assert {words for words, each in before.items() if after[words] != each} == {"its mechanism differs"}
 
 
 @pytest.mark.parametrize(("asked", "weight"), [("NO2", 1.0), ("O3", 2.0)])

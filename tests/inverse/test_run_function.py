@@ -1,4 +1,4 @@
-"""A run as a function: its adjoint beside differences, its fields beside the plain run, and what it refuses."""
+"""A run as a function: its adjoint compared with differences, its fields with a plain run, and invalid input."""
 
 import importlib
 import sys
@@ -37,7 +37,7 @@ def function(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFunction]:
 
 @pytest.fixture(scope="module")
 def point(function: RunFunction) -> Values:
-    """Inputs off those of the case: even air lies on the edges of the limiter."""
+    """Return inputs other than those of the case: limiters are not differentiable in uniform air."""
     random = np.random.default_rng(0)
     return {key: value * (1.0 + 0.2 * random.random(value.shape)) for key, value in function.own.items()}
 
@@ -49,7 +49,7 @@ def weights(function: RunFunction) -> Values:
 
 
 def along(function: RunFunction, point: Values, weights: Values, key: Key) -> tuple[float, np.ndarray]:
-    """The derivative of the weighted fields in a direction of one input, by differences; and the direction."""
+    """Return the derivative of the weighted fields along a direction of one input by differences, and the direction."""
     way = np.random.default_rng(2).standard_normal(point[key].shape) * point[key]
 
     def value(size: float) -> float:
@@ -68,14 +68,14 @@ KEYS = [
 
 
 @pytest.mark.parametrize("key", KEYS, ids=" ".join)
-def test_adjoints_are_what_differences_say(
+def test_adjoints_agree_with_differences(
     function: RunFunction, point: Values, weights: Values, key: Key
 ) -> None:  # fmt: skip
     expected, way = along(function, point, weights, key)
     assert float(np.sum(function.vjp(point, weights)[key] * way)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_cotangents_of_a_time_that_are_lost_are_noticed(
+def test_lost_cotangents_of_a_time_are_detected(
     function: RunFunction, point: Values, weights: Values
 ) -> None:  # fmt: skip
     expected, way = along(function, point, weights, KEYS[0])
@@ -83,8 +83,8 @@ def test_cotangents_of_a_time_that_are_lost_are_noticed(
     assert float(np.sum(function.vjp(point, lost)[KEYS[0]] * way)) != pytest.approx(expected, rel=1e-2)
 
 
-def test_air_from_above_counts_where_air_sinks(tmp_path: Path) -> None:
-    faster = ("lon", np.array([2.0, 6.0]))  # air parts, and more comes down
+def test_air_from_above_has_an_effect_where_air_descends(tmp_path: Path) -> None:
+    faster = ("lon", np.array([2.0, 6.0]))  # air diverges and descends
     mixing = {"atmosphere_heat_diffusivity": 8.0, "precipitation_flux": 0.0, "air_temperature": 288.0}
     winds = xr.Dataset({"eastward_wind": faster, "northward_wind": 0.0, **mixing}, {"lon": [7.0, 8.2]})
     made = RunFunction(small(tmp_path), {"O3": "1 h"}, {"top": "O3"}, meteorology=winds)
@@ -96,7 +96,7 @@ def test_air_from_above_counts_where_air_sinks(tmp_path: Path) -> None:
     assert found == pytest.approx((above - below) / 2e-10, rel=1e-5)
 
 
-def test_the_run_with_what_the_case_has_is_the_plain_run(function: RunFunction, tmp_path: Path) -> None:
+def test_the_run_with_the_inputs_of_the_case_is_the_plain_run(function: RunFunction, tmp_path: Path) -> None:
     with airshed.Simulation(small(tmp_path)) as simulation:
         simulation.run()
         plain = simulation["O3"].values
@@ -109,7 +109,7 @@ def test_the_run_with_what_the_case_has_is_the_plain_run(function: RunFunction, 
     assert not np.array_equal(found[0], plain)
 
 
-def test_a_run_is_taken_back_as_often_as_is_asked_with_the_same_bits(
+def test_repeated_backward_passes_have_the_same_bits(
     function: RunFunction, point: Values, weights: Values
 ) -> None:  # fmt: skip
     function(point)
@@ -123,7 +123,7 @@ def test_a_run_is_taken_back_as_often_as_is_asked_with_the_same_bits(
         assert twice[key] == pytest.approx(2.0 * value, rel=1e-12, abs=0)
 
 
-def test_factors_act_on_what_they_name_alone(function: RunFunction) -> None:
+def test_factors_act_on_their_part_only(function: RunFunction) -> None:
     plain, more = function({}), function({("factors", "NO"): np.asarray(2.0)})
     assert more["NO"].sum() > 1.01 * plain["NO"].sum()
     late = np.ones((24, 5, 6))
@@ -135,24 +135,24 @@ def test_factors_act_on_what_they_name_alone(function: RunFunction) -> None:
     ("outputs", "inputs", "words"),
     [
         ({}, INPUTS, "outputs: give species with their times"),
-        ({"O4": "1 h"}, INPUTS, "outputs: 'O4' is no species; "),
-        ({"O3": "2 h"}, INPUTS, "outputs O3 = '2 h': give times that rise, within the case, 0 to 3600 s"),
-        ({"O3": ["1 h", "30 min"]}, INPUTS, "give times that rise"),
-        ({"O3": 0.0}, INPUTS, "ask for a later time"),
+        ({"O4": "1 h"}, INPUTS, "outputs: 'O4' is not a species; "),
+        ({"O3": "2 h"}, INPUTS, "outputs O3 = '2 h': give ascending times within the case, 0 to 3600 s"),
+        ({"O3": ["1 h", "30 min"]}, INPUTS, "give ascending times"),
+        ({"O3": 0.0}, INPUTS, "give a later time"),
         ({"O3": "1 km"}, INPUTS, "outputs O3"),
-        (OUTPUTS, {}, "give something that the run depends on: factors, initial, boundary, top, rates"),
-        (OUTPUTS, {"factor": {}}, "inputs: 'factor' is no kind of them; did you mean factors"),
+        (OUTPUTS, {}, "no input is given; choose from factors, initial, boundary, top, rates"),
+        (OUTPUTS, {"factor": {}}, "inputs: 'factor' is not a kind of input; did you mean factors"),
         (OUTPUTS, {"factors": ["NO"]}, "give a table of factors by their names"),
         (OUTPUTS, {"factors": {"a": {"specie": ["NO"]}}}, "'specie' is not a setting; did you mean species"),
         (OUTPUTS, {"factors": {"a": {"species": ["NO"], "resolution": "county"}}}, "inputs factors a"),
-        (OUTPUTS, {"factors": {"a": ["O3"]}}, "the control a acts on O3, which nothing emits"),
-        (OUTPUTS, {"factors": {"a": {"species": ["NO"], "regions": ["DE"]}}}, "'DE' of its regions emits nothing here"),
-        (OUTPUTS, {"initial": ["O3", "O3"]}, "give names, each once"),
-        (OUTPUTS, {"boundary": "O4"}, "inputs boundary: 'O4' is no species of the mechanism"),
+        (OUTPUTS, {"factors": {"a": ["O3"]}}, "the control a acts on O3, which no source of this case emits"),
+        (OUTPUTS, {"factors": {"a": {"species": ["NO"], "regions": ["DE"]}}}, "'DE' in regions has no emission here"),
+        (OUTPUTS, {"initial": ["O3", "O3"]}, "give names, each of them once"),
+        (OUTPUTS, {"boundary": "O4"}, "inputs boundary: 'O4' is not a species of the mechanism"),
         (OUTPUTS, {"rates": "R9"}, "'R9' is no reaction; known are R1, R2"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_a_line(
+def test_invalid_requests_are_refused_in_a_line(
     tmp_path: Path, outputs: dict[str, Any], inputs: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(AirshedError) as told:
@@ -164,14 +164,14 @@ def test_what_cannot_be_asked_is_refused_in_a_line(
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        (("factors", "NOx"), 1.0, "'NOx' is no input factors of this run; did you mean NO"),
-        (("factors", "NO"), [1.0], r"input factors NO has the shape (1,); this run takes ()"),
-        (("factors", "NO"), np.nan, "input factors NO holds values that are not finite"),
-        (("initial", "O3"), np.full((3, 5, 6), -1e-9), "input initial O3: there are mixing ratios below 0"),
-        (("rates", "R1"), 0.0, "input rates R1: a factor of 0; it is to be above 0"),
+        (("factors", "NOx"), 1.0, "'NOx' is not an input factors of this run; did you mean NO"),
+        (("factors", "NO"), [1.0], r"input factors NO has the shape (1,); it must be ()"),
+        (("factors", "NO"), np.nan, "input factors NO has values that are not finite"),
+        (("initial", "O3"), np.full((3, 5, 6), -1e-9), "input initial O3 has mixing ratios below 0"),
+        (("rates", "R1"), 0.0, "input rates R1: the factor is 0; it must be above 0"),
     ],
 )
-def test_values_that_cannot_be_are_refused_and_the_next_run_is_as_before(
+def test_invalid_values_are_refused_and_the_next_run_is_valid(
     function: RunFunction, key: Key, value: Any, words: str
 ) -> None:
     before = function({})["O3"]
@@ -184,7 +184,7 @@ def test_values_that_cannot_be_are_refused_and_the_next_run_is_as_before(
 def test_a_run_that_was_closed_is_refused(tmp_path: Path) -> None:
     made = RunFunction(small(tmp_path), OUTPUTS, {"top": "O3"})
     made.close()
-    with pytest.raises(CaseError, match="this run was closed; make a new one"):
+    with pytest.raises(CaseError, match="this run is closed; create a new one"):
         made({})
 
 
@@ -196,7 +196,7 @@ def test_an_inventory_separates_countries_where_a_factor_acts_on_some(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["torch", "jax"])
-def test_without_the_framework_a_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_without_the_framework_a_line_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, f"airshed.inverse.{name}", raising=False)
     with pytest.raises(CaseError, match=rf'airshed.inverse.{name} needs .*: pip install "airshed\[{name}\]"$'):

@@ -1,4 +1,4 @@
-"""Sensitivities of a receptor, each beside what forward runs say that are perturbed."""
+"""Sensitivities of a receptor compared with perturbed forward runs."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -33,7 +33,7 @@ def found(folder: Path) -> xr.Dataset:
 
 
 def central(value: Callable[[float], float], step: float) -> float:
-    """The derivative by differences of fourth order."""
+    """Return the derivative by differences of fourth order."""
     near, far = (value(step) - value(-step), value(2.0 * step) - value(-2.0 * step))
     return (8.0 * near - far) / (12.0 * step)
 
@@ -68,7 +68,7 @@ def test_a_perturbed_boundary_confirms_it(folder: Path, found: xr.Dataset) -> No
         return measured(small(folder, boundary={"values": values}))
 
     of = {name: found[name].sel(species="O3") for name in ("boundary", "top", "initial")}
-    exact = float(sum(each.sum() for each in of.values()))  # the air at the beginning is that of outside
+    exact = float(sum(each.sum() for each in of.values()))  # the initial air is that of the lateral boundary
     assert exact * 1e-9 == pytest.approx(central(value, 0.5), rel=EXACT)
 
 
@@ -97,7 +97,7 @@ def test_a_perturbed_rate_constant_confirms_it(folder: Path, found: xr.Dataset) 
 
 
 @pytest.mark.parametrize("name", ["O3", "NO"])
-def test_a_jump_on_the_way_confirms_the_fields_in_time(folder: Path, found: xr.Dataset, name: str) -> None:
+def test_a_jump_during_the_run_confirms_the_fields_in_time(folder: Path, found: xr.Dataset, name: str) -> None:
     seconds = float((found.time[1] - found.time[0]) / np.timedelta64(1, "s"))
     assert seconds == 1800.0
 
@@ -137,7 +137,7 @@ def test_contributions_are_sums_over_sources_and_a_wrong_sign_or_a_lost_species_
     assert float(found.emitted.sum()) == pytest.approx(float(found.contribution.values[emitted].sum()), rel=1e-12)
 
 
-def test_what_a_tonne_is_worth_is_in_ppb(found: xr.Dataset) -> None:
+def test_the_sensitivity_per_tonne_is_in_ppb(found: xr.Dataset) -> None:
     mol = found.emission.sel(species="NO2").mean("hour")
     assert found.per_tonne.sel(species="NO2").values == pytest.approx(1e9 * mol.values * 1e6 / 46.0055, rel=1e-4)
     assert found.per_tonne.attrs["units"] == "ppb t-1"
@@ -161,7 +161,7 @@ def test_hours_are_those_of_utc_and_a_tonne_is_released_all_the_time(
 
 
 @pytest.mark.parametrize("late", [-1e-9, -9e-7])
-def test_a_time_beside_the_end_of_a_step_counts_as_that(folder: Path, late: float) -> None:
+def test_a_time_near_the_end_of_a_step_counts_as_that(folder: Path, late: float) -> None:
     def asked(seconds: float) -> CostOfFunction:
         return CostOfFunction(seconds, ["O3"], lambda q: (float(q["O3"].sum()), {"O3": 0.0 * q["O3"] + 1.0}))
 
@@ -174,11 +174,12 @@ def test_a_time_beside_the_end_of_a_step_counts_as_that(folder: Path, late: floa
 @pytest.mark.parametrize(
     ("times", "shape", "words"),
     [
-        ([1800.0, 1800.0], (3, 5, 6), "times that rise"), ([1800.0, 900.0], (3, 5, 6), "times that rise"),
-        ([1800.0], (), r"has O3 with the shape \(\)"), ([1800.0], (3, 5, 5), r"with that of the grid, \(3, 5, 6\)"),
+        ([1800.0, 1800.0], (3, 5, 6), "must ascend"), ([1800.0, 900.0], (3, 5, 6), "must ascend"),
+        ([1800.0], (), r"has O3 with the shape \(\)"),
+        ([1800.0], (3, 5, 5), r"with the shape of the grid, \(3, 5, 6\)"),
     ],
 )  # fmt: skip
-def test_a_cost_that_cannot_be_is_refused(folder: Path, times: list[float], shape: tuple[int, ...], words: str) -> None:
+def test_an_invalid_cost_is_refused(folder: Path, times: list[float], shape: tuple[int, ...], words: str) -> None:
     cost = CostOfFunction(1800.0, ["O3"], lambda q: (1.0, {"O3": np.ones(shape)}))
     cost.times = times
     with pytest.raises(CaseError, match=words):
@@ -191,11 +192,11 @@ def test_a_cost_that_cannot_be_is_refused(folder: Path, times: list[float], shap
 def test_plans_give_the_same_bits(folder: Path, found: xr.Dataset, adjoint: dict[str, Any]) -> None:
     told: list[str] = []
 
-    class Told(Watcher):
+    class PlanRecorder(Watcher):
         def on_plan(self, line: str) -> None:
             told.append(line)
 
-    again = sensitivity(small(folder, adjoint=adjoint), RECEPTOR, options=Options(watcher=Told()))
+    again = sensitivity(small(folder, adjoint=adjoint), RECEPTOR, options=Options(watcher=PlanRecorder()))
     assert len(told) == 1
     assert " steps, up to " in told[0]
     for name in ("value", "initial", "emission", "boundary", "top", "rate", "contribution"):
@@ -210,22 +211,22 @@ def test_plans_give_the_same_bits(folder: Path, found: xr.Dataset, adjoint: dict
         ({**RECEPTOR, "specie": "O3"}, "receptor.specie is not .*did you mean receptor.species"),
         ({**RECEPTOR, "species": "O4"}, "receptor.species.*O4"),
         ({**RECEPTOR, "measure": "median"}, 'receptor.measure = "median" is not known'),
-        ({**RECEPTOR, "measure": "mda8"}, "has 1 hours; mda8 needs 8"),
+        ({**RECEPTOR, "measure": "mda8"}, "has 1 hours; mda8 needs at least 8"),
         ({**RECEPTOR, "level": 3}, "receptor.level = 3: the case has the levels 0 to 2"),
         ({**RECEPTOR, "level": -1}, "receptor.level = -1 must be at least 0"),
         ({**RECEPTOR, "time": "2 h"}, "is not within the case, 0 to 3600 s"),
-        ({**RECEPTOR, "time": "0 h"}, "at the beginning of the run, 0 s, depends on no step"),
-        ({**RECEPTOR, "time": ["0 h", "0.5 h"]}, "full hours from the first time to the last"),
+        ({**RECEPTOR, "time": "0 h"}, "at the beginning of the run, 0 s, before any step"),
+        ({**RECEPTOR, "time": ["0 h", "0.5 h"]}, "a whole number of hours"),
         ({**RECEPTOR, "lon": 9.0}, "receptor.lon = .* is not within the case"),
         ({**RECEPTOR, "lat": [51, 50]}, "the first end is greater than the second"),
         ({**RECEPTOR, "lat": "north"}, "receptor.lat.* must be a "),
-        ({**RECEPTOR, "place": "Bonn"}, "place = .* beside receptor.lon or receptor.lat"),
+        ({**RECEPTOR, "place": "Bonn"}, r"place = .* receptor\.lon or receptor\.lat"),
         ({"species": "O3", "place": "Colonge"}, "is not a country or a city .*; did you mean Cologne"),
         ({"species": "O3", "place": "Paris"}, "receptor.* is not within the case"),
         ({"species": "O3", "place": "Portugal"}, "'Portugal' has no part within the case"),
     ],
 )
-def test_what_cannot_be_measured_is_refused(folder: Path, receptor: dict[str, Any], words: str) -> None:
+def test_invalid_receptors_are_refused(folder: Path, receptor: dict[str, Any], words: str) -> None:
     with pytest.raises(CaseError, match=words):
         sensitivity(small(folder), receptor)
 
@@ -244,7 +245,7 @@ def test_a_place_is_a_city_a_country_or_a_box(folder: Path) -> None:
     assert Receptor.of({"species": "O3", "place": "Cologne"}, 3600.0).title == "O3 in Cologne"
 
 
-def test_a_receptor_lies_in_the_area_whatever_turn_its_longitude_has() -> None:
+def test_a_receptor_is_in_the_area_for_any_longitude_convention() -> None:
     from airshed.inverse.receptors.receptor import Receptor
 
     for area, lon, column in (((175.0, 190.0), -175.5, 9), ((-10.0, 10.0), 355.5, 5), ((350.0, 370.0), -4.5, 5)):
@@ -257,19 +258,19 @@ def test_a_receptor_lies_in_the_area_whatever_turn_its_longitude_has() -> None:
     assert shown.weights(far) == pytest.approx(shown.weights(near), abs=1e-12)
 
 
-class Looking(Watcher):
-    """Looks at the adjoint fields at every step."""
+class FieldReader(Watcher):
+    """Watcher that reads the adjoint fields at every step."""
 
     def on_step(self, seconds: float, worth: Callable[[], Any]) -> None:
         worth()
 
 
-def test_who_looks_on_the_way_back_leaves_what_transport_reads_as_it_is(folder: Path) -> None:
-    """To complete an adjoint for a look takes the transport of a step, which must not count for what it reads."""
+def test_reading_fields_in_the_backward_pass_does_not_change_the_result(folder: Path) -> None:
+    """Reading a field completes the adjoint of transport, which must not be counted for the inputs of transport."""
     case = small(folder, horizontal_diffusion={"diffusivity": "smagorinsky"})
     cost = CostOfFunction(1800.0, ["O3"], lambda q: (float(q["O3"].sum()), {"O3": 1.0 + 0.0 * q["O3"]}))
     plain, looked = (
-        gradient(case, cost, options=Options(watcher=each)).adjoints.read for each in (Watcher(), Looking())
+        gradient(case, cost, options=Options(watcher=each)).adjoints.read for each in (Watcher(), FieldReader())
     )
     assert plain is not None
     assert looked is not None
@@ -280,7 +281,7 @@ def test_who_looks_on_the_way_back_leaves_what_transport_reads_as_it_is(folder: 
         assert np.array_equal(looked.relative[name], plain.relative[name])
 
 
-def test_each_level_is_read_once_though_three_steps_need_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_level_is_read_once_for_three_steps(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     get = MemoryStore.get
     monkeypatch.setattr(MemoryStore, "get", lambda store, key: read.append(key) or get(store, key))

@@ -35,7 +35,7 @@ def mean(seconds):
     )
 
 
-def test_the_tangent_beside_a_run_is_worth_what_the_gradient_says(tmp_path):
+def test_the_tangent_of_a_run_agrees_with_the_gradient(tmp_path):
     case, rates = small_case(tmp_path, **STRANG), np.arange(1.0, 8.0)
     found = tangent(case, lambda model: Direction(rates=rates), mean(2400.0))
     adjoint = gradient(case, mean(2400.0))
@@ -44,15 +44,15 @@ def test_the_tangent_beside_a_run_is_worth_what_the_gradient_says(tmp_path):
 
 
 def few_columns(folder, **more):
-    """The case of `small`, with tolerances that make whole runs differentiable."""
+    """Return the case of `small`, with tolerances for which whole runs are differentiable."""
     exact = {"integrator": "strang", "relative_tolerance": 1e-9, "absolute_tolerance": "1 molecules/cm3"}
     return small(folder, chemistry=exact, **more)
 
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_a_sensitivity_to_a_rate_is_what_whole_runs_say(tmp_path):
-    """Runs choose their steps anew: the smaller the tolerances, the closer."""
+def test_a_sensitivity_to_a_rate_agrees_with_whole_runs(tmp_path):
+    """Each run chooses its own steps: the error decreases with the tolerances."""
 
     def value(factor):
         with closing(RunFunction(few_columns(tmp_path), {"O3": "1 h"}, {"rates": FASTER})) as run:
@@ -68,8 +68,8 @@ def test_a_sensitivity_has_the_value_of_the_run(tmp_path):
     assert float(found.contribution.sum()) == pytest.approx(float(found.value), rel=0.2)
 
 
-class Passing(Watcher):
-    """Keeps what jumps are worth."""
+class JumpRecorder(Watcher):
+    """Watcher that stores the sensitivities to jumps."""
 
     def __init__(self):
         self.worth = {}
@@ -78,8 +78,8 @@ class Passing(Watcher):
         self.worth[seconds] = worth()
 
 
-def test_a_jump_is_worth_what_a_run_with_the_jump_says(tmp_path):
-    case, passing = few_columns(tmp_path), Passing()
+def test_the_sensitivity_to_a_jump_agrees_with_a_run(tmp_path):
+    case, passing = few_columns(tmp_path), JumpRecorder()
     found = gradient(case, mean(1200.0), options=Options(watcher=passing), initial=uneven(case))
     assert np.array_equal(passing.worth[0.0], found.adjoints.initial)
     way = np.random.default_rng(0).uniform(-1.0, 1.0, found.adjoints.initial.shape)
@@ -108,7 +108,7 @@ RATES = {"rates": ["R1"]}
         pytest.param("with chemistry", RATES, marks=OTHER_LIBRARIES),
     ],
 )
-def test_a_run_as_a_function_has_the_air_outside_and_rates_that_it_is_given(tmp_path, vertical, rates):
+def test_a_run_as_a_function_uses_its_boundary_and_rates(tmp_path, vertical, rates):
     case = few_columns(tmp_path, transport={"vertical": vertical})
     function = RunFunction(case, {"O3": "20 min"}, {"boundary": ["O3"], "factors": {"NO": ["NO"]}, **rates})
     for key, off in ((("boundary", "O3"), 1.3), (("factors", "NO"), 0.7), *((("rates", "R1"), 1.2) for _ in rates)):
@@ -135,7 +135,7 @@ GIVEN = {
 
 
 def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
-    """With little memory steps are made again from restarts in the middle, as after a stop."""
+    """Repeat steps from restarts with little memory, as when a stopped gradient resumes."""
     budget = airshed.inverse.checkpoints.trajectory.budget_of
     monkeypatch.setitem(
         gradient.__globals__, "budget_of",
@@ -154,13 +154,13 @@ def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
         assert all(np.array_equal(found.read.relative[field], relative[field]) for field in relative), name
 
 
-def test_what_has_no_adjoint_is_refused(tmp_path):
-    with pytest.raises(CaseError, match=r"adjoint\.rounding = 'single' takes other steps"):
+def test_cases_without_an_adjoint_are_refused(tmp_path):
+    with pytest.raises(CaseError, match=r"adjoint\.rounding = 'single' would change the repeated steps"):
         gradient(few_columns(tmp_path, adjoint={"rounding": "single"}), mean(3000.0))
 
 
 def test_records_of_steps_are_counted(tmp_path):
-    """With each level 12 bytes are stored for each cell and stage of chemistry."""
+    """Each level has 12 bytes for each cell and stage of chemistry."""
     run = record(tmp_path, STRANG, steps=1)
     integrated = [each.integrated for each in run.steps[0].stages if isinstance(each, CellsRecord)]
     assert run.derivatives.record_bytes == sum(each.first.nbytes + each.accepted.nbytes for each in integrated)

@@ -1,4 +1,4 @@
-"""Damage to what a store keeps, a full disk and a kill are found and told, and what was kept before stays."""
+"""Damaged files, a full disk and a kill are detected and reported, and earlier commits remain valid."""
 
 import json
 import os
@@ -16,14 +16,14 @@ from .stores import PLAIN, level, same
 
 
 def outcome(files):
-    """Return what a store reads, or its error."""
+    """Return the arrays that a store reads, or its error."""
     try:
         return files.get("level-7")
     except OutputError as error:
         return error
 
 
-def test_any_damage_to_a_file_is_found_and_named(tmp_path):
+def test_any_damage_to_a_file_is_detected_and_named(tmp_path):
     files = FileStore(tmp_path)
     files.put("level-7", level(7))
     (path,) = tmp_path.iterdir()
@@ -31,7 +31,7 @@ def test_any_damage_to_a_file_is_found_and_named(tmp_path):
     for place in range(0, len(content), 7):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x40]) + content[place + 1 :])
         told = outcome(files)
-        # What changed may mean nothing, as the dates in an archive.
+        # Some bytes have no effect, such as dates in an archive.
         assert str(path) in str(told) if isinstance(told, OutputError) else same(told, level(7))
         found += isinstance(told, OutputError)
     assert found > len(content) // 7 // 2
@@ -41,7 +41,7 @@ def test_any_damage_to_a_file_is_found_and_named(tmp_path):
             files.get("level-7")
 
 
-def test_a_file_that_is_gone_or_another_one_is_named(tmp_path):
+def test_a_missing_or_exchanged_file_is_named(tmp_path):
     store = FileStore(tmp_path)
     for number in range(2):
         store.put(f"level-{number}", level(number))
@@ -55,7 +55,7 @@ def test_a_file_that_is_gone_or_another_one_is_named(tmp_path):
 
 @pytest.mark.parametrize("kind", ["mpiio", "zarr"])
 @pytest.mark.parametrize("damage", ["a bit", "the end", "all of it"])
-def test_damage_to_shared_files_and_groups_is_found_and_named(tmp_path, kind, damage):
+def test_damage_to_shared_files_and_groups_is_detected_and_named(tmp_path, kind, damage):
     store = PLAIN[kind](tmp_path)
     large = {"q": np.random.default_rng(0).random(400), "air": np.arange(7)}
     store.put("level-7", large)
@@ -73,9 +73,9 @@ def test_damage_to_shared_files_and_groups_is_found_and_named(tmp_path, kind, da
 
 @pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
 @pytest.mark.parametrize("kind", ["files", "mpiio", "zarr"])
-def test_a_really_full_disk_is_one_error_and_what_was_kept_stays(small_disk, kind):
+def test_a_full_disk_is_one_error_and_stored_arrays_remain(small_disk, kind):
     store = PLAIN[kind](small_disk)
-    large = {"q": np.random.default_rng(0).random(30_000)}  # none is much smaller when it is compressed
+    large = {"q": np.random.default_rng(0).random(30_000)}  # random data cannot be compressed
 
     def fill():
         for number in range(9):
@@ -89,7 +89,7 @@ def test_a_really_full_disk_is_one_error_and_what_was_kept_stays(small_disk, kin
 
 
 def committed(folder):
-    """Do as a run on its way back does; yield after each change of the disk what a process would find."""
+    """Run the operations of a backward pass; yield the expected state after each change of the disk."""
     store = FileStore(folder)
     for number in range(4):
         store.put(f"level-{number}", level(number))
@@ -114,7 +114,7 @@ def check(folder, resume):
     assert store.bytes == sum(p.stat().st_size for p in folder.glob("[al]*.npz"))
 
 
-def test_a_process_killed_anywhere_is_followed_from_either_of_its_last_commits(tmp_path):
+def test_a_process_killed_anywhere_resumes_from_one_of_its_last_two_commits(tmp_path):
     checked = 0
     for _ in committed(tmp_path / "run"):
         (tmp_path / "run" / "a note of the user.txt").touch()
@@ -131,7 +131,7 @@ def test_a_process_killed_anywhere_is_followed_from_either_of_its_last_commits(t
     assert checked == 23
 
 
-def test_a_damaged_manifest_and_a_file_that_it_misses_are_named(tmp_path):
+def test_a_damaged_manifest_and_a_missing_file_are_named(tmp_path):
     store = FileStore(tmp_path)
     store.put("level-0", level(0))
     store.commit({"reversed": 1})
@@ -149,7 +149,7 @@ def test_a_damaged_manifest_and_a_file_that_it_misses_are_named(tmp_path):
     assert FileStore(tmp_path, 1).note == json.loads('{"reversed": 1}')
 
 
-def test_what_was_committed_may_stay_when_a_store_is_closed(tmp_path):
+def test_commits_may_remain_when_a_store_is_closed(tmp_path):
     store = FileStore(tmp_path / "kept")
     store.put("level-0", level(0))
     store.commit({})

@@ -1,4 +1,4 @@
-"""Any store gives back every bit, and a case says which stores there are."""
+"""All stores return the same bits, and a case selects its stores."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def store(request, tmp_path):
     store.close()
 
 
-def test_what_is_put_comes_back_to_the_bit_in_any_order(store):
+def test_stored_arrays_have_the_same_bits_in_any_order(store):
     for number in range(12):
         given = level(number)
         store.put(f"level-{number}", given)
@@ -41,14 +41,14 @@ def test_what_is_put_comes_back_to_the_bit_in_any_order(store):
         assert same(store.get(f"level-{number}"), level(number))
 
 
-def test_what_is_put_again_replaces_what_was(store):
+def test_storing_again_replaces_arrays(store):
     for number in range(3):
         store.put("adjoint", level(number))
     assert same(store.get("adjoint"), level(2))
     assert store.keys == ["adjoint"]
 
 
-def test_what_is_dropped_is_gone_and_frees_its_room(store):
+def test_dropped_arrays_are_removed_and_free_their_space(store):
     sizes = []
     for number in range(3):
         store.put(f"level-{number}", level(number))
@@ -75,8 +75,8 @@ def test_files_are_removed_with_their_keys(tmp_path):
     assert not (tmp_path / "kept").exists()
 
 
-class TestMemoryThatIsUsedAgain:
-    def test_the_next_copy_lies_where_a_dropped_one_was(self):
+class TestReusedMemory:
+    def test_the_next_copy_reuses_dropped_memory(self):
         store, large = MemoryStore(), np.zeros(LARGE // 8)
         for number in range(4):
             store.put("level", {"q": large + number, "air": np.arange(4.0) + number})
@@ -92,7 +92,7 @@ class TestMemoryThatIsUsedAgain:
         assert same(store.get("next"), {"q": large + 5, "also": large + 6})
 
     @pytest.mark.parametrize("other", [np.zeros(LARGE // 4), np.zeros(LARGE // 8, np.int64), np.zeros((2, LARGE))])
-    def test_where_nothing_fits_all_that_is_free_goes_back(self, other):
+    def test_free_memory_is_released_if_nothing_fits(self, other):
         store = MemoryStore()
         store.put("level", {"q": np.zeros(LARGE // 8)})
         free = weakref.ref(store.get("level")["q"])
@@ -101,7 +101,7 @@ class TestMemoryThatIsUsedAgain:
         store.put("restart", {"q": other})
         assert free() is None
 
-    def test_little_arrays_are_left_to_the_library(self):
+    def test_small_arrays_are_left_to_the_library(self):
         store = MemoryStore()
         store.put("level", level(1))
         gone = weakref.ref(store.get("level")["q"])
@@ -119,7 +119,7 @@ def test_single_precision_errs_by_half_a_unit(values):
     assert same({"count": found["count"]}, {"count": np.arange(3)})
 
 
-def test_single_precision_refuses_what_it_cannot_hold():
+def test_single_precision_refuses_overflow():
     with pytest.raises(NumericalError, match=r"q exceeds the range .*\.rounding"):
         rounded({"q": np.array([1e39])})
 
@@ -134,7 +134,7 @@ def test_a_large_array_is_several_chunks_of_a_group(tmp_path, monkeypatch, shape
     assert 8 * np.prod(chunks["chunk_shape"]) <= 400
 
 
-def test_a_file_that_is_read_in_short_pieces_is_whole(tmp_path, monkeypatch):
+def test_a_file_read_in_short_pieces_is_complete(tmp_path, monkeypatch):
     store = SharedStore(BlockFile(tmp_path / "checkpoints", SingleRank(), block=512))
     store.put("level-0", level(0))
     read = os.preadv
@@ -143,7 +143,7 @@ def test_a_file_that_is_read_in_short_pieces_is_whole(tmp_path, monkeypatch):
     store.close()
 
 
-def test_blocks_of_ranks_take_turns_in_one_file_and_are_used_again(tmp_path):
+def test_blocks_of_ranks_are_interleaved_in_one_file_and_reused(tmp_path):
     stores = [SharedStore(BlockFile(tmp_path / "checkpoints", Rank(rank), block=64)) for rank in range(3)]
     for turn in range(4):
         for rank, store in enumerate(stores):
@@ -161,7 +161,7 @@ def test_blocks_of_ranks_take_turns_in_one_file_and_are_used_again(tmp_path):
 
 
 class Rank(SingleRank):
-    """One of three ranks in this process."""
+    """Rank in this process, one of three."""
 
     size = 3
 
@@ -170,7 +170,7 @@ class Rank(SingleRank):
 
 
 @pytest.mark.parametrize("kind", get_args(AdjointSection.model_fields["store"].annotation))
-def test_a_case_says_which_stores_there_are(tmp_path, kind):
+def test_a_case_selects_the_stores(tmp_path, kind):
     stores = make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path, SingleRank())
     for store in stores.values():
         store.put("level-1", level(1))
@@ -180,13 +180,13 @@ def test_a_case_says_which_stores_there_are(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", ["files:async", "mpiio:async", "zarr:async"])
-def test_asynchronous_stores_are_gone_and_the_message_names_the_synchronous_one(kind):
+def test_removed_asynchronous_stores_are_refused_with_the_synchronous_one(kind):
     with pytest.raises(ValueError, match=f'no faster than "{kind.removesuffix(":async")}"; take'):
         AdjointSection(store=kind, disk="1 MB")
 
 
 @pytest.mark.parametrize("kind", ["mpiio", "zarr"])
-def test_a_folder_of_the_first_rank_that_another_machine_has_not_got_is_told(tmp_path, kind):
-    with pytest.raises(OutputError, match=r"rank 1 cannot see .*/private/first, .*; set TMPDIR to a folder"):
+def test_an_inaccessible_folder_of_the_first_rank_is_reported(tmp_path, kind):
+    with pytest.raises(OutputError, match=r"rank 1 cannot access .*/private/first, .*; set TMPDIR to a folder"):
         make_stores(AdjointSection(store=kind, disk="1 MB"), tmp_path / "private" / "first", Rank(1))
     assert not list(tmp_path.iterdir())

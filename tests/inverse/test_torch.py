@@ -1,4 +1,4 @@
-"""A run as a function of PyTorch tensors: its optimisers find emission factors again, by the exact gradient."""
+"""A run as a function of PyTorch tensors: optimisers recover emission factors with the exact gradient."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from .small import small
 
 pytestmark = [
     pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed"),
-    pytest.mark.filterwarnings("ignore:Failed to initialize NumPy"),  # of a PyTorch that was made for an earlier NumPy
+    pytest.mark.filterwarnings("ignore:Failed to initialize NumPy"),  # a PyTorch built for an earlier NumPy
 ]
 DOCS = (Path(__file__).parents[2] / "docs" / "how-to" / "adjoint.md").read_text(encoding="utf-8")
 
@@ -41,7 +41,7 @@ def run(torch: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def misfit(torch: Any, run: Any) -> Misfit:
-    """The mean square misfit of the fields of a run with some factors."""
+    """Return a function for the mean square misfit of the fields of a run."""
     seen, first = run(factors=TRUE), run()
     assert not any(field.requires_grad for field in seen.values())
     scales = {name: spread(numbers(seen[name]), numbers(first[name])) for name in seen}
@@ -62,7 +62,7 @@ def ones(torch: Any, *, dtype: Any = None) -> dict[str, Any]:
 
 
 def fitted(torch: Any, misfit: Misfit, iterations: int = 20) -> dict[str, float]:
-    """L-BFGS from factors of one."""
+    """Run L-BFGS from factors of one."""
     factors = ones(torch)
     optimiser = torch.optim.LBFGS(list(factors.values()), max_iter=iterations, line_search_fn="strong_wolfe")
 
@@ -76,7 +76,7 @@ def fitted(torch: Any, misfit: Misfit, iterations: int = 20) -> dict[str, float]
     return {name: float(factor.detach()) for name, factor in factors.items()}
 
 
-def test_lbfgs_finds_the_factors_again(torch: Any, misfit: Misfit) -> None:
+def test_lbfgs_recovers_the_factors(torch: Any, misfit: Misfit) -> None:
     assert fitted(torch, misfit) == pytest.approx(TRUE, rel=1e-5)
 
 
@@ -125,11 +125,11 @@ def test_gradients_of_an_earlier_run_are_its_own(torch: Any, run: Any) -> None:
 
 
 def test_errors_are_its_own(torch: Any, run: Any) -> None:
-    with pytest.raises(CaseError, match="input factors NO holds values that are not finite"):
+    with pytest.raises(CaseError, match="input factors NO has values that are not finite"):
         run(factors={"NO": float("nan")})
-    with pytest.raises(CaseError, match=r"has the shape \(2,\); this run takes \(\)"):
+    with pytest.raises(CaseError, match=r"has the shape \(2,\); it must be \(\)"):
         run(factors={"NO": torch.ones(2)})
-    with pytest.raises(CaseError, match="'O3' is no input initial of this run"):
+    with pytest.raises(CaseError, match="'O3' is not an input initial of this run"):
         run(initial={"O3": np.zeros((3, 5, 6))})
 
 

@@ -1,4 +1,4 @@
-"""A two-step scheme with a tendency of its own, reversed by every plan from every store: the same bits."""
+"""A two-step scheme with a tendency, reversed by every plan from every store with the same bits."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ STEPS, SIZES = 60, Sizes(3, 1)
 
 
 class Toy:
-    """x(n+1) = 1.2 x(n) - 0.2 x(n-1) + 0.1 (2 T(n) - T(n-1)), T(n) = sin(x(n)); a restart has x, x before and T."""
+    """Scheme x(n+1) = 1.2 x(n) - 0.2 x(n-1) + 0.1 (2 T(n) - T(n-1)), T(n) = sin(x(n)); a restart has two x and T."""
 
     def __init__(self):
         x = np.linspace(0.1, 2.0, 5)
@@ -27,7 +27,7 @@ class Toy:
         self.state = {"x": 1.2 * x - 0.2 * before + 0.1 * (2.0 * new - old), "before": x, "tendency": new}
 
     def reverse(self, x, before, old, after):
-        """Take a step back, whose result is looked at as a limiter does, so that no level goes unused."""
+        """Reverse a step that reads its result, as a limiter does, so that all levels are used."""
         assert np.array_equal(1.2 * x - 0.2 * before + 0.1 * (2.0 * np.sin(x) - old), after)
         bar = self.adjoint
         tendency = 0.2 * bar + self.tendency_adjoint
@@ -36,7 +36,7 @@ class Toy:
 
 
 def execute(plan, stores):
-    """Do what a plan says; return the adjoints of x at the start and of x before."""
+    """Execute a plan; return the adjoints of x at the start and of the x before it."""
     toy = Toy()
     for action in plan.actions:
         match action:
@@ -67,7 +67,7 @@ def advance(toy, action, stores):
 
 
 def needed(step, stores):
-    """Return x, x before, the tendency before, and x after a step, by the rules in the head of the actions."""
+    """Return x, the previous x, the previous tendency, and x after a step, by the rules of the module of actions."""
     after = kept(stores, f"level-{step + 1}")["x"]
     restart = kept(stores, f"restart-{step}")
     if restart is not None:

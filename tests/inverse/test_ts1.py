@@ -1,4 +1,4 @@
-"""Gradients of MOZART TS1, 206 species with light and open rates: in three dimensions, and across restarts."""
+"""Gradients of MOZART TS1, 206 species with photolysis and open rates, in three dimensions and across restarts."""
 
 from contextlib import closing
 from pathlib import Path
@@ -25,7 +25,7 @@ RECEPTOR = {"species": "O3", "lon": -28.75, "lat": 41.25, "time": "20 min"}
 
 
 def case(folder: Path, integrator: str, **adjoint: Any) -> airshed.Case:
-    """Return twenty minutes at noon over 3 x 3 columns of the sea with a chimney."""
+    """Return a case of twenty minutes at noon over 3 x 3 columns of sea with a chimney."""
     return airshed.Case.from_dict({
         "grid": {"area": {"lon": [-30.0, -28.5], "lat": [40.0, 41.5]}, "spacing": "0.5 deg",
                  "layers": ["50 m", "200 m", "1000 m"]},
@@ -41,7 +41,7 @@ def case(folder: Path, integrator: str, **adjoint: Any) -> airshed.Case:
 
 
 def uneven() -> xr.Dataset:
-    """Return balanced air at noon, by cell up to half as much more or less."""
+    """Return balanced air at noon, perturbed by up to 50 % in each cell."""
     balanced, random = problem("ts1", 1), np.random.default_rng(3)
     shares = np.maximum(balanced.initial[:, 0], 0.0) / NOON["M"]
     species = zip(balanced.network.names, shares, strict=True)
@@ -55,7 +55,7 @@ def uneven() -> xr.Dataset:
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_the_adjoint_of_steps(tmp_path: Path, integrator: str) -> None:
     run, _ = record_case(case(tmp_path, integrator), steps=4, initial=uneven())
-    assert len(run.network.names) == 206  # without O2, N2 and H2O, which are those of the air
+    assert len(run.network.names) == 206  # without O2, N2 and H2O, which are constituents of air
     found = dot_products(run)
     assert set(found.errors) >= KINDS
     assert found.worst < 1e-12
@@ -65,7 +65,7 @@ def test_the_adjoint_of_steps(tmp_path: Path, integrator: str) -> None:
 
 
 class StoppedError(Exception):
-    """Stands for a kill."""
+    """Simulated kill."""
 
 
 def stop(now: str, done: float) -> None:
@@ -74,7 +74,7 @@ def stop(now: str, done: float) -> None:
 
 
 def test_the_gradient_across_restarts_and_commits(tmp_path: Path) -> None:
-    """Restarts from which steps are run again, and a gradient that was stopped: the same bits as all in memory."""
+    """Repeated steps from restarts, and a stopped gradient, give the same bits as a run with all levels in memory."""
     initial = uneven()
     whole = sensitivity(case(tmp_path, "imex", plan="all"), RECEPTOR, initial=initial)
     assert float(np.abs(whole["rate"]).max()) > 0.0

@@ -1,4 +1,4 @@
-"""A case of few columns with ozone and nitrogen oxides, on which controls of every kind act."""
+"""A case of few columns with ozone and nitrogen oxides, and controls of every kind."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ CONTROLS: list[dict[str, Any]] = [
 
 
 def case(folder: Path, **sections: Any) -> Case:
-    """Return the small case of tests/laws, whose libraries it has, in other air and with what is observed."""
+    """Return the small case of tests/laws, with its compiled libraries, other initial air, and observations."""
     (folder / "a.csv").touch()
     observed = {"stations": ["a.csv"], "species": ["NO2", "O3"]}
     small = small_case(folder)

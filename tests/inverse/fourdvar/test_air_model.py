@@ -1,4 +1,4 @@
-"""The model with its controls: the gradient of the whole cost is that of the cost that was computed."""
+"""The air-quality model with controls: the gradient of the cost is the derivative of the computed cost."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ def cost_of(folder: Path, **sections: Any) -> Iterator[tuple[Cost, AirFieldModel
 
 
 def error_of_gradient(cost: Cost, seed: int, step: float = 1e-4) -> float:
-    """Return how far w.grad J is from central differences, relative to the sum of its terms' sizes."""
+    """Return the difference between w.grad J and central differences, relative to the sum of the sizes of its terms."""
     random = np.random.default_rng(seed)
     v, w = 0.3 * random.standard_normal(cost.control.size), random.standard_normal(cost.control.size)
     found = cost(v).gradient * w
@@ -62,14 +62,14 @@ def test_taylor_of_each_control_is_of_second_order(tmp_path: Path) -> None:
             assert np.abs(orders - 2.0).max() < 0.05, (block.name, orders)
 
 
-def test_a_gradient_without_its_factor_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: other factors on the same emission are left away."""
+def test_a_gradient_without_a_factor_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: the other factors on the same emission are omitted."""
     monkeypatch.setattr(inputs, "prod", lambda factors: 1.0)
     with cost_of(tmp_path) as (cost, _):
         assert error_of_gradient(cost, 0) > 1e-3
 
 
-def test_a_run_may_be_taken_back_twice_and_another_begun_with_the_same_bits(tmp_path: Path) -> None:
+def test_a_second_backward_pass_and_another_run_have_the_same_bits(tmp_path: Path) -> None:
     with cost_of(tmp_path) as (cost, _):
         v = 0.1 * np.ones(cost.control.size)
         controls = cost.control.controls(v)
@@ -100,7 +100,7 @@ def test_factors_of_one_change_nothing_and_a_factor_scales_its_part_alone(tmp_pa
         np.testing.assert_array_equal(areas.rate(3600.0), expected)
 
 
-def test_a_run_that_leaves_the_finite_numbers_costs_infinitely_and_the_next_one_is_as_before(tmp_path: Path) -> None:
+def test_a_failed_run_has_infinite_cost_and_the_next_one_is_valid(tmp_path: Path) -> None:
     def fail(part: str, done: float) -> None:
         if done > 0.5:
             raise NumericalError("a mixing ratio is not finite")
@@ -116,11 +116,11 @@ def test_a_run_that_leaves_the_finite_numbers_costs_infinitely_and_the_next_one_
         assert np.array_equal(after.gradient, before.gradient)
 
 
-def test_what_acts_on_nothing_is_refused(tmp_path: Path) -> None:
+def test_controls_without_effect_are_refused(tmp_path: Path) -> None:
     observed = {"stations": ["a.csv"], "species": ["NO2"]}
     for control, message in (
-        ({"name": "x", "species": ["O3"]}, "the control x acts on O3, which nothing emits"),
-        ({"name": "x", "species": ["NO"], "regions": ["DE"]}, "'DE' of its regions emits nothing here"),
+        ({"name": "x", "species": ["O3"]}, "the control x acts on O3, which no source of this case emits"),
+        ({"name": "x", "species": ["NO"], "regions": ["DE"]}, "'DE' in regions has no emission here"),
     ):
         section = {"scheme": "4dvar", "observations": observed, "control": [*CONTROLS, control]}
         with pytest.raises(CaseError, match=message), cost_of(tmp_path, assimilation=section):

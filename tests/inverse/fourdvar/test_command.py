@@ -1,4 +1,4 @@
-"""`airshed assimilate` on a twin of few columns: what it finds, what it leaves behind, Ctrl-C and --resume."""
+"""`airshed assimilate` in a twin experiment of few columns: results, files, Ctrl-C and --resume."""
 
 import re
 import shutil
@@ -50,11 +50,11 @@ def airshed(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["assimilate", *map(str, arguments), "--allow-code"])
 
 
-def test_it_finds_the_factors_of_the_twin_and_writes_them(done: Path) -> None:
+def test_it_recovers_the_factors_of_the_twin_experiment_and_writes_them(done: Path) -> None:
     with xr.open_dataset(done / "analysis.nc") as found:
         truth, after = found["area_truth"].to_numpy(), found["area_posterior"].to_numpy()
         before = found["area_prior"].to_numpy()
-        noon = 0  # the run lasts from 10:20 to 12:20, and most of it is in the first part of the day
+        noon = 0  # The run is from 10:20 to 12:20, most of it in the first part of the day.
         assert abs(np.log(after[noon] / truth[noon])) < 0.2 * abs(np.log(before[noon] / truth[noon]))
         assert found["cost"][-1] < 0.1 * found["cost"][0]
         assert found["withheld_departure_after"].std() < 0.5 * found["withheld_departure_before"].std()
@@ -66,7 +66,7 @@ def test_it_finds_the_factors_of_the_twin_and_writes_them(done: Path) -> None:
     assert "reduction of the cost of observations [%]" in (done / "report.txt").read_text()
 
 
-def test_after_ctrl_c_it_goes_on_with_the_same_bits(twin: Path, done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_ctrl_c_it_resumes_with_the_same_bits(twin: Path, done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs, whole = [0], RepeatedRun.forward
 
     def forward(self: Any, *given: Any) -> Any:
@@ -87,13 +87,13 @@ def test_after_ctrl_c_it_goes_on_with_the_same_bits(twin: Path, done: Path, monk
         assert one.identical(other)
 
 
-def test_wrong_input_is_told_in_a_line(twin: Path, done: Path) -> None:
+def test_invalid_input_gives_a_message_of_one_line(twin: Path, done: Path) -> None:
     for arguments, message in (
         ((twin, "--output", done, "--resume", "--set", "chemistry.sweeps=4"), "holds the assimilation of another case"),
-        ((twin, "--set", 'assimilation.scheme="none"'), "this case assimilates nothing"),
-        ((twin, "--make-twin", "--set", "assimilation.twin.stations=0"), "this case is no twin"),
+        ((twin, "--set", 'assimilation.scheme="none"'), "this case has no assimilation"),
+        ((twin, "--make-twin", "--set", "assimilation.twin.stations=0"), "this case is not a twin experiment"),
         ((twin, "--set", 'assimilation.observations.stations=["none.csv"]'), "there is no such file"),
-        (("tracer-rotation",), "this case assimilates nothing"),
+        (("tracer-rotation",), "this case has no assimilation"),
     ):
         refused = airshed(*arguments)
         assert (refused.exit_code, refused.output.count("\n")) == (2, 1), refused.output

@@ -1,4 +1,4 @@
-"""The control vector: blocks and back, the tangent and its transpose, and what is refused."""
+"""Control vector: conversion to blocks and back, the tangent and its transpose, and invalid input."""
 
 import numpy as np
 import pytest
@@ -82,11 +82,11 @@ def test_blocks_that_do_not_fit_are_refused() -> None:
     one = Covariance(np.ones(3), [None])
     with pytest.raises(CaseError, match="shape"):
         control.split(np.zeros(3))
-    with pytest.raises(CaseError, match="for a control vector of"):
+    with pytest.raises(CaseError, match="the control vector has"):
         control.pull(np.zeros(29), {"emission": np.zeros((2, 3, 4))})
-    with pytest.raises(CaseError, match="names of their own"):
+    with pytest.raises(CaseError, match="blocks with different names"):
         ControlVector([Block("a", ("lon",), one), Block("a", ("lon",), one)])
-    with pytest.raises(CaseError, match="names of their own"):
+    with pytest.raises(CaseError, match="blocks with different names"):
         ControlVector([])
     with pytest.raises(CaseError, match="has axes"):
         Block("a", ("lat", "lon"), one)

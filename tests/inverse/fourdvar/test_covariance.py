@@ -1,4 +1,4 @@
-"""Background covariances: square roots, variances, transposes, and what no covariance can be."""
+"""Background covariances: square roots, variances, transposes, and invalid covariances."""
 
 import numpy as np
 import pytest
@@ -87,20 +87,20 @@ def test_lon_correlations_go_by_the_middle_parallel() -> None:
         (np.array([0.5, 0.0]), [None], "not above 0"),
         (np.array([0.5, np.nan]), [None], "not finite"),
         (np.ones(2), [None, None], "2 correlations for a control with 1 axes"),
-        (np.ones(2), [np.eye(3)], r"axis 0 has shape \(3, 3\), but 2 places"),
+        (np.ones(2), [np.eye(3)], r"axis 0 has shape \(3, 3\), but there are 2 points"),
     ],
 )
-def test_what_is_no_covariance_is_refused(sigma: np.ndarray, roots: list, message: str) -> None:
+def test_invalid_covariances_are_refused(sigma: np.ndarray, roots: list, message: str) -> None:
     with pytest.raises(CaseError, match=message):
         Covariance(sigma, roots)
 
 
 @pytest.mark.parametrize("length", [-1.0, np.inf, np.nan])
-def test_a_length_that_is_none_is_refused(length: float) -> None:
+def test_invalid_correlation_lengths_are_refused(length: float) -> None:
     with pytest.raises(CaseError, match="correlation length"):
         correlation(np.arange(3.0), length)
 
 
-def test_too_many_places_are_refused() -> None:
-    with pytest.raises(CaseError, match="5000 places"):
+def test_too_many_points_are_refused() -> None:
+    with pytest.raises(CaseError, match="5000 points"):
         correlation(np.arange(5000.0), 1.0)

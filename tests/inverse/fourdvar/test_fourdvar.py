@@ -1,4 +1,4 @@
-"""4D-Var: it equals the analytic solution, its gradient is right, twins recover, and killed runs go on."""
+"""4D-Var: analytic solutions, order of the gradient, twin experiments, and resumed minimisations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ def analytic(model: Matrix, control: ControlVector, y: Observations) -> tuple[np
 
 
 def twin(count: int = 150) -> tuple[SampledFieldModel, ControlVector, Observations, dict[str, np.ndarray]]:
-    """Return a tracer whose factors are to be found, observed with errors, and the true factors."""
+    """Return a tracer model with unknown emission factors, its observations with errors, and the true factors."""
     control, y = drift_control(), many(count)
     model = SampledFieldModel(Drift(), ObservationOperator(y, Domain(GRID, TIMES, SPECIES, {})))
     truth = control.controls(np.random.default_rng(21).standard_normal(control.size))
@@ -74,7 +74,7 @@ def test_a_linear_gaussian_case_is_the_analytic_one() -> None:
 
 
 def test_spread_and_signal_are_the_analytic_ones() -> None:
-    """Exactly, from the unit vectors in place of random signs; and within the error that is told from those."""
+    """Compare exact values from unit vectors, and estimates from random signs within their reported error."""
     model, control, y = linear_problem()
     fourdvar = FourDVar(model, control, y, stop=FAR)
     analysis = fourdvar.run()
@@ -153,11 +153,11 @@ def test_without_observations_nearby_the_background_stays() -> None:
     assert analysis.controls["emission"][1, 5, 7] == pytest.approx(1.0, abs=0.02)
 
 
-# ---- killed and taken up again ---------------------------------------------------------------------------------------
+# ---- killed and resumed ----------------------------------------------------------------------------------------------
 
 
 class KilledError(Exception):
-    """Stands for the end of the process."""
+    """Simulated end of the process."""
 
 
 def killed_after(iteration: int) -> Callable[[Record], None]:
@@ -189,8 +189,8 @@ def test_a_run_that_is_killed_after_every_iteration_has_the_same_bits(tmp_path: 
 
 
 @dataclass
-class Dying:
-    """A model of which a run ends the process."""
+class DyingModel:
+    """Model with a run that ends the process."""
 
     model: SampledFieldModel
     last: int
@@ -211,18 +211,18 @@ def test_a_run_that_is_killed_within_iterations_has_the_same_bits(tmp_path: Path
         file, found = tmp_path / f"{last}.npz", None
         for _ in range(60):
             try:
-                found = FourDVar(Dying(model, last), control, y, stop=stop, file=file).run()
+                found = FourDVar(DyingModel(model, last), control, y, stop=stop, file=file).run()
                 break
             except KilledError:
                 continue
-        if found is not None:  # a step of more runs than the process lives has no end
+        if found is not None:  # a process with fewer runs than an iteration never completes one
             assert found.history == whole.history
             assert np.array_equal(found.v, whole.v)
     assert found is not None
 
 
 def test_without_the_pairs_the_iterates_are_others(tmp_path: Path) -> None:
-    """The control: a memory that forgets goes another way."""
+    """Negative control: a memory without pairs gives other iterates."""
     model, control, y, _ = twin()
     whole = FourDVar(model, control, y, stop=Stop(10, 0.0, 0.0)).run()
     half = FourDVar(model, control, y, stop=Stop(5, 0.0, 0.0)).run()
@@ -235,7 +235,7 @@ def test_a_file_of_another_problem_is_refused(tmp_path: Path) -> None:
     model, control, y, _ = twin(20)
     file = tmp_path / "state.npz"
     FourDVar(model, control, y, stop=Stop(2), file=file).run()
-    FourDVar(model, control, y, stop=Stop(4), file=file).run()  # stop rules may differ
+    FourDVar(model, control, y, stop=Stop(4), file=file).run()  # stopping criteria may differ
     for changed in (
         FourDVar(model, control, replace(y, sigma=2 * y.sigma), file=file),
         FourDVar(model, drift_control(0.6), y, file=file),
@@ -254,7 +254,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
         FourDVar(model, control, y, file=file).run()
 
 
-# ---- stop rules and what is told -------------------------------------------------------------------------------------
+# ---- stopping criteria and reports -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_far_observations_are_rejected_counted_and_listed() -> None:
         FourDVar(model, control, y, check=0.0).run()
 
 
-def test_what_the_factors_are_to_mend_is_not_rejected() -> None:
+def test_departures_that_factors_can_correct_are_not_rejected() -> None:
     model, control, y, _ = twin()
     twice = replace(y, value=2.0 * y.value)
     stop = Stop(0)
@@ -308,7 +308,7 @@ def test_a_rejected_observation_changes_nothing() -> None:
     assert np.array_equal(one.gradient, other.gradient)
 
 
-def test_the_report_tells_all() -> None:
+def test_the_report_is_complete() -> None:
     model, control, y, _ = twin(60)
     fourdvar = FourDVar(model, control, y, stop=Stop(60, 1e-6, 0.0))
     analysis = fourdvar.run()
@@ -325,7 +325,7 @@ def test_the_report_tells_all() -> None:
 
 
 class Broken:
-    """A model that leaves the finite numbers, at once or where a factor is large."""
+    """Model that returns values that are not finite, always or for a large factor."""
 
     def __init__(self, where: float) -> None:
         self.where = where
@@ -345,7 +345,7 @@ def test_controls_without_any_effect_are_refused_and_observations_that_fit_are_n
     assert diagnostics_report(control, fitting, analysis, None).facts["gradient reduced to"] == 0.0
 
 
-def test_a_model_that_breaks_is_told_or_avoided() -> None:
+def test_a_model_that_fails_is_reported_or_avoided() -> None:
     control = ControlVector([Block("x", ("one",), Covariance(np.array([5.0]), [None]), "gaussian")])
     y = replace(many(1, sigma=0.1), value=np.array([2.0]))
     with pytest.raises(NumericalError, match="background simulates"):

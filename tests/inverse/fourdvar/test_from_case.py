@@ -1,4 +1,4 @@
-"""The section [assimilation]: what it makes, what it refuses, and that it is off by default."""
+"""Section [assimilation]: controls, observations, invalid settings, and its default."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def case(folder: Path | None = None, **section: Any) -> Case:
     return Case.from_dict(data, base=folder)
 
 
-def test_blocks_have_the_axes_of_what_they_act_on() -> None:
+def test_blocks_have_the_axes_of_their_target() -> None:
     whole = {"name": "all", "species": ["NO"], "resolution": "domain", "parts_of_day": 2}
     start = {"name": "start", "target": "initial", "species": ["NO2"]}
     more = {"name": "more", "target": "initial", "species": ["O3"], "kind": "gaussian", "deviation": "5 ppb"}
@@ -99,7 +99,7 @@ def test_4dvar_of_a_case_runs(tmp_path: Path) -> None:
     assert 1.0 < found.run().controls["f"][0] < 2.1
 
 
-def test_it_is_off_by_default_and_then_tells_what_does_nothing() -> None:
+def test_it_is_off_by_default_and_reports_settings_without_effect() -> None:
     assert case(scheme="none", control=[], observations={}).assimilation == type(case().assimilation)()
     told = idle_settings(case(scheme="none", iterations=3))
     assert 'assimilation.iterations has no effect with assimilation.scheme = "none"' in told
@@ -130,7 +130,7 @@ def test_it_is_off_by_default_and_then_tells_what_does_nothing() -> None:
         ({"gradient_tolerances": 1}, "did you mean assimilation.gradient_tolerance"),
     ],
 )
-def test_what_cannot_be_is_refused(section: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_refused(section: dict[str, Any], message: str) -> None:
     with pytest.raises(CaseError, match=message):
         case(**section)
 

@@ -1,4 +1,4 @@
-"""L-BFGS and its line search: known minima, the conditions of Wolfe, and what stops them."""
+"""L-BFGS and its line search: known minima, Wolfe conditions, and termination."""
 
 from dataclasses import dataclass
 

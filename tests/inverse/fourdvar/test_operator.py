@@ -1,4 +1,4 @@
-"""The observation operator: places, means in time, units, kernels, and its transpose."""
+"""Observation operator: locations, means in time, units, averaging kernels, and its transpose."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def fields_of(values: object = linear) -> np.ndarray:
     return fields
 
 
-def test_what_is_linear_in_place_and_time_is_found_exactly() -> None:
+def test_linear_fields_are_interpolated_exactly() -> None:
     row = observation(unit="ppb", begin=1000.0, end=9000.0, lon=3.21, lat=47.7)
     expected = linear(5000.0, np.array(3.21), np.array(47.7)) * 1e9
     assert simulated([row], DOMAIN, fields_of())[0] == pytest.approx(float(expected), rel=1e-13)
@@ -104,7 +104,7 @@ def test_a_column_is_its_layers_by_the_kernel_and_its_prior() -> None:
     assert simulated([row], AMBIENT, fields)[0] == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_kernel_above_the_model_sees_nothing_there() -> None:
+def test_a_kernel_above_the_model_has_no_weight_there() -> None:
     weights = layer_weights(GRID.layer_faces, np.array([0.0, 400.0, 9000.0]), np.array([1.0, 5.0]))
     assert weights == pytest.approx(np.ones(3))
 
@@ -125,7 +125,7 @@ def test_the_operator_and_its_transpose_are_a_pair() -> None:
     assert gap(operator, lambda k, w: operator.transposed(max(k - 1, 0), w)) > 1e-4, "of another instant"
 
 
-def test_what_lies_between_species_is_not_mixed() -> None:
+def test_species_are_not_mixed() -> None:
     fields = fields_of()
     assert simulated([observation(species="O3", unit="ppb")], DOMAIN, fields)[0] == 0.0
 
@@ -133,19 +133,19 @@ def test_what_lies_between_species_is_not_mixed() -> None:
 @pytest.mark.parametrize(
     ("row", "domain", "message"),
     [
-        (observation(species="CO"), DOMAIN, "CO is observed, but is no species of the model"),
-        (observation(), replace(DOMAIN, molar_masses={}), "its molar mass is not known"),
-        (observation(), replace(DOMAIN, volume="ambient"), "need the model's air"),
-        (column(), DOMAIN, "need the model's air"),
+        (observation(species="CO"), DOMAIN, "CO is observed, but is not a species of the model"),
+        (observation(), replace(DOMAIN, molar_masses={}), "its molar mass is unknown"),
+        (observation(), replace(DOMAIN, volume="ambient"), "need the air of the model"),
+        (column(), DOMAIN, "need the air of the model"),
     ],
 )
-def test_what_the_model_does_not_tell_is_asked_for(row: Observation, domain: Domain, message: str) -> None:
+def test_missing_properties_of_the_model_are_reported(row: Observation, domain: Domain, message: str) -> None:
     with pytest.raises(CaseError, match=message):
         ObservationOperator(Observations.of([row]), domain)
 
 
-def test_instants_must_rise() -> None:
-    with pytest.raises(CaseError, match="must rise"):
+def test_instants_must_ascend() -> None:
+    with pytest.raises(CaseError, match="must be in ascending order"):
         replace(DOMAIN, times=np.array([0.0, 0.0]))
 
 

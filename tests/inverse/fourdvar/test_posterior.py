@@ -1,4 +1,4 @@
-"""The spread of the analysis from the whole Hessian, against that of linear algebra."""
+"""Spread of the analysis from the full Hessian, compared with linear algebra."""
 
 import numpy as np
 

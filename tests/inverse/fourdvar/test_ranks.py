@@ -1,4 +1,4 @@
-"""`airshed assimilate` on two ranks has the bits of one: of controls of cells, of the domain and of the beginning."""
+"""`airshed assimilate` on two ranks gives the bits of one rank, for controls of cells, domain and initial state."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def airshed(*arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A twin, and its assimilation on one rank."""
+    """Return the folder of a twin experiment with its assimilation on one rank."""
     folder = tmp_path_factory.mktemp("twin")
     (folder / "seen.csv").touch()
     chimney = {"species": "NO", "lon": 3.2, "lat": 46.4, "height": "120 m", "rate": "200 mol/s"}

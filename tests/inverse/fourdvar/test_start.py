@@ -1,4 +1,4 @@
-"""Observations of the very start: they tell of the initial state, and nothing of emission; a clipped state is told."""
+"""Observations at the start constrain the initial state but not emission; a clipped state is reported."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,8 +30,8 @@ def write(folder: Path, value: float, error: float = 1.0) -> None:
     (folder / "start.csv").write_text(text, encoding="utf-8")
 
 
-def test_an_instant_at_the_start_tells_of_the_initial_state(tmp_path: Path) -> None:
-    """Ozone is 35 ppb at first: a factor of exp(0.2) makes 42.7 ppb, which is a background deviation more."""
+def test_an_observation_at_the_start_constrains_the_initial_state(tmp_path: Path) -> None:
+    """Ozone is 35 ppb at the start: a factor of exp(0.2), one background deviation, gives 42.7 ppb."""
     write(tmp_path, 42.7)
     given = case(tmp_path, assimilation=section(OZONE))
     seen = StudyObservations.of_case(given)
@@ -44,16 +44,16 @@ def test_an_instant_at_the_start_tells_of_the_initial_state(tmp_path: Path) -> N
     assert factor == pytest.approx(np.exp(0.2 * gain), rel=0.02)
 
 
-def test_emission_has_nothing_to_do_with_the_start(tmp_path: Path) -> None:
+def test_emission_has_no_effect_at_the_start(tmp_path: Path) -> None:
     write(tmp_path, 42.7)
     emission = {"name": "e", "species": ["NO"], "resolution": "domain"}
-    with pytest.raises(CaseError, match=r"start.csv, line 2: all observations are of the start"):
+    with pytest.raises(CaseError, match=r"start.csv, line 2: all observations are at the start"):
         StudyObservations.of_case(case(tmp_path, assimilation=section(emission)))
     StudyObservations.of_case(case(tmp_path, assimilation=section(emission, OZONE)))
 
 
-def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
-    """The first step of the minimisation takes all away, and from there no gradient leads back."""
+def test_a_clipped_state_is_reported(tmp_path: Path) -> None:
+    """The first iteration clips all cells at zero, where the gradient vanishes."""
     write(tmp_path, -40.0, error=10.0)
     increment = {"name": "less", "target": "initial", "species": ["O3"], "kind": "gaussian", "resolution": "domain",
                  "deviation": "300 ppb"}  # fmt: skip
@@ -65,10 +65,10 @@ def test_a_state_that_is_clipped_ends_with_a_word(tmp_path: Path) -> None:
     assert report.facts[name] == pytest.approx(100.0)
 
 
-def test_the_share_that_is_clipped_is_that_of_the_cells_below_zero() -> None:
+def test_the_clipped_fraction_counts_cells_below_zero() -> None:
     control = ControlSection(name="d", target="initial", species=("O3",), kind="gaussian")
     initial = InitialControls(cast(Any, SimpleNamespace(network=SimpleNamespace(names=("NO", "O3")))), [control])
-    assert initial.clipped({"d": np.zeros((2, 2, 2))}) == {}  # before there was a state
+    assert initial.clipped({"d": np.zeros((2, 2, 2))}) == {}  # before the first run
     state = np.full((2, 2, 2, 2), 4e-8)
     change = np.zeros((2, 2, 2))
     change[0, 0, 0], change[1] = -5e-8, -4e-8

@@ -1,4 +1,4 @@
-"""The shipped twin: its stations are those of its true factors, with the noise that it tells."""
+"""Shipped twin experiment: its observations are those of the true factors with the given noise."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from airshed.inverse.fourdvar.twin import truth
 pytestmark = pytest.mark.thorough
 
 
-def test_the_truth_is_as_near_to_its_stations_as_their_errors_say() -> None:
+def test_departures_from_the_truth_equal_the_observation_errors() -> None:
     case = load_case("assimilation-twin")
     seen = StudyObservations.of_case(case)
     assert (len(seen.observations), seen.rejected) == (60 * 18, ())

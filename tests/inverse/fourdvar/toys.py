@@ -1,4 +1,4 @@
-"""Toy models that fulfil the seam: a random matrix, and a tracer that drifts and spreads."""
+"""Toy models with the protocol of 4D-Var: a random matrix, and a tracer with drift and mixing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ TIMES = np.arange(7) * 3600.0
 
 @dataclass
 class Matrix:
-    """y = G x for blocks joined in the order of their names; ``transpose`` may be another one, for controls."""
+    """Linear model y = G x of blocks in the order of their names; a wrong ``transpose`` is a negative control."""
 
     matrix: Array
     transpose: Array | None = None
@@ -43,7 +43,7 @@ class Matrix:
 class Drift:
     """c(k + 1) = A c(k) + b e(k) f: emission factors f (2 parts of a day, lat, lon), and factors g on c(0), of NO2.
 
-    A moves a tenth of a cell's content to the east and mixes rows; nothing is lost but at the eastern edge.
+    A moves a tenth of the content of a cell to the east and mixes rows; only the eastern edge has an outflow.
     """
 
     steps_between = 4
@@ -108,7 +108,7 @@ def column(**changes: object) -> Observation:
 
 
 def many(count: int, seed: int = 1, sigma: float = 0.05) -> Observations:
-    """Return stations at random places and hours, in ppb."""
+    """Return observations at random locations and hours, in ppb."""
     random = np.random.default_rng(seed)
     rows = []
     for number in range(count):

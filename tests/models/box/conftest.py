@@ -1,4 +1,4 @@
-"""The EMEP test problem as it is shipped, and small boxes of passive tracers."""
+"""The shipped EMEP test problem, and small boxes of passive tracers."""
 
 import copy
 import tomllib
@@ -39,7 +39,7 @@ def tracer() -> ReactionNetwork:
 
 
 def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy with ``{"solver.step": "60 s"}`` set; None takes a key away."""
+    """Return a copy with ``{"solver.step": "60 s"}`` set; None removes a key."""
     result = copy.deepcopy(dict(data))
     for key, value in changes.items():
         section, _, name = key.partition(".")
@@ -53,7 +53,7 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 @pytest.fixture(scope="session")
 def problem() -> Callable[..., BoxConditions]:
-    """Return a function that gives the conditions of the EMEP problem by Gauss-Seidel, with changes."""
+    """Return a function that returns the conditions of the EMEP problem for Gauss-Seidel, with changes."""
     data = tomllib.loads((resource("cases/emep-box") / "conditions.toml").read_text(encoding="utf-8"))
     data["solver"] = {"method": "gauss-seidel", "step": "300 s", "sweeps": 2}
     return lambda **changes: BoxConditions.from_dict(
@@ -63,7 +63,7 @@ def problem() -> Callable[..., BoxConditions]:
 
 @pytest.fixture(scope="session")
 def tracer_run(toy: ReactionNetwork) -> Callable[..., BoxRun]:
-    """Return a function that gives a box of passive tracers, with changes."""
+    """Return a function that returns a box of passive tracers, with changes."""
 
     def make(changes: Mapping[str, Any]) -> BoxRun:
         return BoxRun(toy, BoxConditions.from_dict(changed(TRACER, changes)))

@@ -1,4 +1,4 @@
-"""Air that a mechanism's file gives as numbers, and species that are called as the air is."""
+"""Air with constant values in a mechanism file, and species with the names of air."""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ AIR = IGNORE; O2 = 2O; CH4 = C + 4H;
 CFACTOR = 2.4476e13;
 O3 = 0.04; O2 = 2.09e5; AIR = 1e6; CH4 = 1.0;
 """
-"""Names and units of SAPRC-99 as KPP ships it, in little."""
+"""Small mechanism with the names and units of SAPRC-99 in KPP."""
 
 
 def network_of(text: str, folder: Path) -> ReactionNetwork:
@@ -63,7 +63,7 @@ def test_rates_take_the_air_of_the_run(tmp_path: Path) -> None:
     third = 5.68e-34 * (250.0 / 300.0) ** -2.8
     assert k[0] == pytest.approx(third * ALOFT * 0.2095 * ALOFT, rel=1e-3)
     assert k[2] == pytest.approx(troe(ALOFT, 250.0), rel=1e-10)
-    assert k[2] != pytest.approx(troe(SEA_LEVEL, 250.0), rel=0.1), "the check can tell the two airs apart"
+    assert k[2] != pytest.approx(troe(SEA_LEVEL, 250.0), rel=0.1), "the check distinguishes both values of air"
     told = " ".join(notes_of_air(forcing.network, forcing.at([0.0])))
     assert "AIR of the mechanism's file, 2.4476e+19 molecules/cm3, is not the air of this run" in told
     assert "rates take M, 8.69" in told
@@ -99,7 +99,7 @@ def test_water_of_the_file_in_other_air_is_told(tmp_path: Path) -> None:
 
 
 def test_an_m_of_all_species_is_no_air_where_the_factor_is_that_of_air(tmp_path: Path) -> None:
-    """Of KPP's CBM-IV: CFACTOR is the molecules of a ppb, and M has the value of all species."""
+    """In CBM-IV of KPP, CFACTOR is the molecules of a ppb, and M has the value of all species."""
     text = """#DEFVAR O3P = O; NO2 = N + 2O; NO3 = N + 3O;
 #DEFFIX M = IGNORE;
 #EQUATIONS
@@ -189,7 +189,7 @@ def test_a_variable_species_called_as_the_air_may_react(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [255.0, 1.0])
 def test_an_air_that_no_rate_uses_is_not_looked_at(value: float, tmp_path: Path) -> None:
-    """KPP's CBM-IV declares M, which takes the value of ALL_SPEC, and no rate uses it."""
+    """CBM-IV of KPP declares M with the value of ALL_SPEC, but no rate uses it."""
     head = f"#DEFVAR A = IGNORE;\n#DEFFIX M = IGNORE; H2O = IGNORE;\n#INITVALUES ALL_SPEC = {value!r};\n#EQUATIONS\n"
     forcing = box(network_of(f"{head}A = PROD : 1e-4;\n", tmp_path), temperature="298 K")
     assert "M" not in forcing.at([0.0])
@@ -208,7 +208,7 @@ IN_CODE = """#DEFVAR A = IGNORE; B = IGNORE;
 {}
 #ENDINLINE
 """
-"""Air that the file's own code sets: KPP's drivers run this code, Airshed does not."""
+"""Air that inlined code of the file sets; the drivers of KPP run this code, Airshed does not."""
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_air_that_inlined_code_sets_is_told(code: str, air: list[str], species: 
 
 
 def test_a_name_within_a_function_is_not_the_air(tmp_path: Path) -> None:
-    """WRF-Chem's CRI has m = 0.3, an exponent, in a function of its own."""
+    """CRI of WRF-Chem has m = 0.3, an exponent, in a separate function."""
     code = " REAL FUNCTION k_x(temp, cair)\n  m = 0.3_dp\n  TEMP = 3\n END FUNCTION"
     assert network_of(IN_CODE.format("RATES", code), tmp_path).in_code == ()
-    assert network_of(IN_CODE.format("INIT", code), tmp_path).in_code == ("TEMP", "M"), "the check can tell"
+    assert network_of(IN_CODE.format("INIT", code), tmp_path).in_code == ("TEMP", "M"), "the check detects it"

@@ -1,4 +1,4 @@
-"""Conditions files: what is refused and how it is said, and what is read."""
+"""Conditions files: messages for invalid input, and parsed values."""
 
 import tomllib
 from collections.abc import Callable
@@ -34,7 +34,7 @@ WRONG = {
     "formula": ({"environment__temperature": "298 +"}, "environment.temperature = '298 +': this is not a formula"),
     "function": ({"fixed__H2O": "expp(1)"}, "fixed.H2O = 'expp(1)', at character 1 ('expp(1)'): there is no function"),
     "two densities": ({"environment__pressure": "1000 hPa"}, "needs environment.pressure or fixed.M, not both"),
-    "two suns": ({"rates__SUN": "1"}, "rates.sec_zenith and rates.SUN say the same thing"),
+    "two suns": ({"rates__SUN": "1"}, "rates.sec_zenith and rates.SUN are two forms of the same quantity"),
     "method": ({"solver__method": "rosenbrock"}, 'solver.method = "rosenbrock" is not known; expected "ros2", "ros3"'),
     "no tolerance": (
         {"solver__absolute_tolerance": "0 ppb"},
@@ -47,7 +47,7 @@ WRONG = {
     ),
     "csv with an unknown key": (
         {"emission__NO": {"csv": "a", "colum": "NO"}},
-        "emission.NO.colum is not known; did you",
+        "emission.NO.colum is unknown; did you",
     ),
     "no sweep": ({"solver__sweeps": 0}, "solver.sweeps = 0 must be at least 1"),
     "no step": ({"solver__step": "0 s"}, "solver.step = '0 s' must be more than 0"),
@@ -56,9 +56,9 @@ WRONG = {
     "day": ({"environment__location": {"lat": 1, "lon": 2, "date": "31 August"}}, "must be a day such as 2022-08-31"),
     "humidity": (
         {"environment__humidity": 60},
-        "is 6000 %, more than any air has: a number alone is a fraction; write",
+        "is 6000 %, which is not a possible humidity: a number without a unit is a fraction; write",
     ),
-    "humidity above any": ({"environment__humidity": "1.7"}, "is 170 %, more than any air has"),
+    "humidity above any": ({"environment__humidity": "1.7"}, "is 170 %, which is not a possible humidity"),
     "formula in another unit": (
         {"environment__temperature": "20 + 5*sin(t) hPa"},
         "environment.temperature = '20 + 5*sin(t) hPa': its unit = '1 hPa' has the wrong kind of unit",
@@ -72,14 +72,14 @@ WRONG = {
 }
 
 UNFIT = {
-    "fixed": ({"fixed__H2": "1e5 molecules/cm3"}, "fixed.H2: no fixed species of emep; did you mean H2O?"),
+    "fixed": ({"fixed__H2": "1e5 molecules/cm3"}, "fixed.H2: not a fixed species of emep; did you mean H2O?"),
     "no density": (
         {"fixed__M": None},
-        "mechanism 'emep' needs what the conditions do not give: environment.pressure or",
+        "mechanism 'emep' needs values that the conditions do not give: environment.pressure or",
     ),
-    "species": ({"initial__O33": "1 ppb"}, "initial.O33: no species of emep; did you mean O3?"),
-    "emitted": ({"emission__NOO": "1 molecules/cm3/s"}, "emission.NOO: no species of emep; did you mean NO?"),
-    "twice": ({"deposition__o3": "1e-5 1/s"}, "deposition.o3 occurs twice"),
+    "species": ({"initial__O33": "1 ppb"}, "initial.O33: not a species of emep; did you mean O3?"),
+    "emitted": ({"emission__NOO": "1 molecules/cm3/s"}, "emission.NOO: not a species of emep; did you mean NO?"),
+    "twice": ({"deposition__o3": "1e-5 1/s"}, "deposition.o3 is given twice"),
     "name": ({"fixed__H2O": "humidty*1e17"}, "'humidty' is not known; did you mean humidity?"),
     "initial by a name": ({"initial__O3": "lots"}, "initial.O3 = 'lots', at character 1 ('lots'): 'lots' is not known"),
     "circle": ({"fixed__M": "p*1e14"}, "fixed.M = 'p*1e14' refers to itself: M -> p -> M"),
@@ -100,7 +100,7 @@ UNFIT = {
 
 @pytest.mark.parametrize(("changes", "message"), WRONG.values(), ids=WRONG)
 def test_wrong_conditions(problem: Problem, changes: dict, message: str | None) -> None:
-    if message is None:  # a lone name is a formula; whether it is known is seen with the mechanism
+    if message is None:  # a single name is a formula; the mechanism determines whether the name is valid
         problem(**changes)
         return
     with pytest.raises(CaseError) as caught:
@@ -123,12 +123,12 @@ def test_conditions_that_do_not_fit_the_mechanism(
 @pytest.mark.compiles
 def test_overflow_is_told(emep: ReactionNetwork, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoxForcing, "_refuse_more_than_air", lambda *given: None)
-    with pytest.raises(NumericalError, match=r"leaves no finite numbers of .* \(most .*\): .*solver\.step"):
+    with pytest.raises(NumericalError, match=r"gives values of .* that are not finite  \(most .*\): .*solver\.step"):
         BoxRun(emep, problem(initial__NO="1e200 molecules/cm3", initial__O3="1e200 molecules/cm3")).run()
 
 
 def test_a_unit_behind_a_formula_is_that_of_all_of_it(tracer: ReactionNetwork) -> None:
-    """Also per cent without a blank; the text stays as it was written."""
+    """Per cent without a blank is included; the text is unchanged."""
     given = {
         "time": {"length": "1 h"},
         "environment": {
@@ -163,7 +163,7 @@ def test_a_column_of_humidity_tells_per_cent(
     if fine:
         assert forcing.at([1800.0])["humidity"].item() == pytest.approx(0.55)
         return
-    with pytest.raises(CaseError, match=r"site\.csv is 50 at t = 0 s, .* write unit = \"%\" or the head"):
+    with pytest.raises(CaseError, match=r"site\.csv is 50 at t = 0 s, .* write unit = \"%\" or the column heading"):
         forcing.at([0.0])
 
 
@@ -197,7 +197,7 @@ def test_location_as_a_file(problem: Problem) -> None:
 
 
 def steps_of(run: BoxRun) -> list[tuple[Event, float, bool]]:
-    """Return of each step its end, its length, and whether it is an Euler start."""
+    """Return the end and the length of each step, and whether it is an Euler start."""
     run.model.record()
     ends = []
     run.simulation.run(observer=lambda info: ends.append((run.model.present, info.dt)))

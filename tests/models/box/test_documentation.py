@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/box.md run as they stand."""
+"""The examples of docs/how-to/box.md run unchanged."""
 
 import re
 import tomllib
@@ -39,7 +39,7 @@ def test_conditions_example(emep: ReactionNetwork) -> None:
 
 
 def test_processes_example(emep: ReactionNetwork, tmp_path: Path) -> None:
-    """HNO3 is washed out, O3 hardly; the process of the other page runs beside it."""
+    """HNO3 is washed out, O3 hardly; the process of the other page runs as well."""
     page = (Path(__file__).parents[3] / "docs" / "how-to" / "adding-a-process.md").read_text(encoding="utf-8")
     code, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "washout.py").write_text(code, encoding="utf-8")
@@ -56,7 +56,7 @@ def test_processes_example(emep: ReactionNetwork, tmp_path: Path) -> None:
 
 
 def test_case_example(emep: ReactionNetwork) -> None:
-    """The settings of a run, with the conditions of the first example, without states."""
+    """Use the settings of a run with the conditions of the first example, without states."""
     conditions, _, run = (tomllib.loads(each) for each in blocks("toml"))
     given = {**conditions, **run, "time": {"length": "2 h"}, "states": ""}
     simulation = airshed.Simulation(BoxConditions.from_dict(given))

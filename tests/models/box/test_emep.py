@@ -1,4 +1,4 @@
-"""The EMEP test problem against its published end state: error at a coarse step, order of convergence, precision."""
+"""The EMEP test problem compared with its published end state: error of a coarse step, order, precision."""
 
 import csv
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from airshed.models.box import BoxConditions
 from airshed.models.box.run import BoxRun, box
 
 LONG_LIVED = ("O3", "PAN", "HNO3", "H2O2")
-ABUNDANT = 1e3  # molecules cm-3: leaves out O(3P) and O(1D), of which there are none at night
+ABUNDANT = 1e3  # [molecules cm-3] excludes O(3P) and O(1D), which are absent at night
 
 Problem = Callable[..., BoxConditions]
 
@@ -41,7 +41,7 @@ def observed_orders(coarse: Sequence[float], fine: Sequence[float]) -> np.ndarra
 
 @pytest.fixture(scope="module")
 def converging(emep: ReactionNetwork, problem: Problem) -> list[dict[str, float]]:
-    """Errors at two steps, one half the other, with sweeps enough to solve the implicit equations."""
+    """Return the errors for two step lengths with a ratio of 2, with enough sweeps to solve the implicit equations."""
     return [errors(box(emep, problem(solver__step=f"{step} s", solver__sweeps=12))) for step in (75, 37.5)]
 
 
@@ -70,7 +70,7 @@ def test_fewer_sweeps_and_longer_steps_are_worse(emep: ReactionNetwork, problem:
 
 
 def test_order_of_a_sweep_goes_by_lifetimes_in_daytime_air(emep: ReactionNetwork) -> None:
-    """NO2 follows the radicals that make and take it; NO lives longer in air of which nothing is told."""
+    """NO2 is in balance with radicals; NO has a longer lifetime in air without other conditions."""
     order = [emep.names[species] for species in schedule(emep, 1).order]
     radicals = ("OH", "HO2", "NO", "NO3", "CH3COO", "CH3O2", "SECC4H", "ISRO2")
     assert all(order.index(radical) < order.index("NO2") < order.index("O3") for radical in radicals)
@@ -96,7 +96,7 @@ def test_converges_to_the_published_state(converging: list[dict[str, float]]) ->
     finest = converging[-1]
     assert max(finest[name] for name in (*LONG_LIVED, "NO", "NO2")) < 2e-5
     assert finest["O3"] < 4e-6
-    assert sorted(finest.values())[-1] < 2e-3  # N2O5, which changes by the minute at the end, at sunset
+    assert sorted(finest.values())[-1] < 2e-3  # N2O5, which changes rapidly at the end, at sunset
     assert float(np.median(list(finest.values()))) < 2e-5
 
 

@@ -1,4 +1,4 @@
-"""A cell whose chemistry comes to no end: retried, told with cell, time and state, and replayed from a file."""
+"""A cell whose integration fails: repeated, reported with cell, time and state, and replayed from a file."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from airshed.case.failure import ChemistryFailure, replay_conditions
 from airshed.cli.program import app
 from airshed.core.errors import NumericalError
 from airshed.mechanism import ReactionNetwork, load_mechanism
-from airshed.models.box import BoxConditions, states_of
+from airshed.models.box import BoxConditions, states_from_dataset
 from airshed.models.box.run import BoxRun, box
 
 CONDITIONS = """
@@ -57,7 +57,7 @@ def told(message: str) -> str:
 
 
 def test_a_failure_is_told_and_replayed(folder: Path) -> None:
-    """A grows without bound near 8.9 h: dA/dt = k A^2 - j A. The replay fails at the same time with the same words."""
+    """A grows without bound near 8.9 h: dA/dt = k A^2 - j A. The replay fails at the same time and message."""
     first = run(folder, "grow.toml", "out/box.nc")
     assert "the chemistry goes no further than t = 32163.47" in first
     assert "on its way from 28800 s to 32400 s, also with smaller steps (most there is of A" in first
@@ -78,13 +78,16 @@ STEPS = '[solver]\nmethod = "gauss-seidel"\nstep = "100 s"\n'
 
 
 def test_a_failure_of_gauss_seidel_is_told_and_replayed(folder: Path) -> None:
-    """It grows without bound by steps, too; the replay begins at the last output and ends in the same interval."""
+    """The two-step solution diverges as well; the replay begins at the last output and fails in the same interval."""
     (folder / "steps.toml").write_text(
         CONDITIONS.replace("[initial]", 'restarts = ["8.5 h"]\n[initial]') + STEPS, encoding="utf-8"
     )
     first = run(folder, "steps.toml", "out/box.nc")
-    assert "on its way from 32400 s to 36000 s, where a step of 100 s leaves no finite numbers of A, B (most " in first
-    assert "shorten solver.step, or take a Rosenbrock method; to replay it: airshed box" in first
+    assert (
+        "on its way from 32400 s to 36000 s, where a step of 100 s gives values of A, B that are not finite (most "
+        in first
+    )
+    assert "reduce solver.step, or use a Rosenbrock method; to replay it: airshed box" in first
     text = (folder / "out" / "box-failed.toml").read_text(encoding="utf-8")
     assert 'restarts = ["8.5 h"]' in text
     assert "#   A = " in text
@@ -99,7 +102,7 @@ def test_a_failure_of_gauss_seidel_among_many_cells(folder: Path) -> None:
     conditions = BoxConditions.load(folder / "steps.toml")
     states = xr.Dataset({"A": ("cell", [1e2, 1e6, 2e2], {"units": "molecules cm-3"})})
     with pytest.raises(ChemistryFailure, match="of cell 1 goes no further than t = ") as caught:
-        box(network, conditions, states=states_of(states, network))
+        box(network, conditions, states=states_from_dataset(states, network))
     assert np.isfinite(caught.value.state).all()
     with pytest.raises(ChemistryFailure) as again:
         box(network, caught.value.conditions)
@@ -117,7 +120,7 @@ def test_a_failure_among_many_cells(folder: Path) -> None:
 
 
 def test_too_few_steps(emep: ReactionNetwork, problem) -> None:  # type: ignore[no-untyped-def]
-    """Ten times as many steps after a beginning with a small one do where they are enough."""
+    """The integration is repeated with a small first step and ten times as many steps, which may be sufficient."""
     given = {"time__start": "10 h", "time__length": "1 h", "time__output_every": "1 h"}
     with pytest.raises(NumericalError, match=r"raise solver\.most_steps"):
         box(emep, problem(solver={"most_steps": 2}, **given))
@@ -134,7 +137,7 @@ def test_the_failure_knows_all_that_is_needed(folder: Path) -> None:
     conditions = BoxConditions.load(folder / "grow.toml")
     states = xr.Dataset({"A": ("cell", [1e2, 1e6], {"units": "molecules cm-3"})})
     with pytest.raises(ChemistryFailure) as caught:
-        box(network, conditions, states=states_of(states, network))
+        box(network, conditions, states=states_from_dataset(states, network))
     failure = caught.value
     assert failure.cell == 1
     assert failure.interval == (28800.0, 32400.0)
@@ -147,7 +150,7 @@ def test_the_failure_knows_all_that_is_needed(folder: Path) -> None:
 
 
 def test_replay_of_a_cell_of_a_grid(emep: ReactionNetwork) -> None:
-    """Constant inputs by the names of mechanisms, as the three-dimensional model has them."""
+    """The inputs are constant and have the names of mechanisms, as in the three-dimensional model."""
     state = np.linspace(1e8, 2e9, len(emep.species))
     inputs = {"TEMP": 285.0, "PRESS": 9e4, "M": 2.28e19, "O2": 4.8e18, "N2": 1.78e19, "H2O": 2e17}
     light = {"SUN": 0.5, "sec_zenith": 2.0, "daylight": 0.8}

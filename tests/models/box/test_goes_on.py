@@ -1,4 +1,4 @@
-"""The output of a run of boxes as the states of the next: its last time, for one box and for many, .csv and .nc."""
+"""Output of a run of boxes as initial states of the next run: its last time, for one or several boxes, .csv and .nc."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from tests.models.box.toy import CLOSED
 
 from airshed.core.errors import DataError
 from airshed.mechanism import ReactionNetwork
-from airshed.models.box import BoxConditions, load_states, states_of
+from airshed.models.box import BoxConditions, load_states, states_from_dataset
 from airshed.models.box.run import BoxRun, write_series
 
 pytestmark = pytest.mark.standard
@@ -46,21 +46,23 @@ def test_one_box_goes_on(toy: ReactionNetwork, tmp_path: Path, suffix: str) -> N
     assert states.cells == 1
     second, boxes = run(toy, SECOND, states)
     whole, _ = run(toy, WHOLE)
-    assert second["TRACER"].dims == ("time",), "one box stays one"
+    assert second["TRACER"].dims == ("time",), "one box remains one"
     assert float(second["TRACER"][0]) == float(first["TRACER"][-1])
-    assert second["temperature"].values == pytest.approx(whole["temperature"].values[-3:]), "the conditions go on"
-    # air expands as it warms, and the tracer with it; the whole run is the reference
+    assert second["temperature"].values == pytest.approx(whole["temperature"].values[-3:]), "the conditions continue"
+    # The air expands as it warms, and the tracer with it; the whole run is the reference.
     assert second["TRACER"].values == pytest.approx(whole["TRACER"].values[-3:], rel=1e-5)
-    assert boxes.model.notes[0] == f"the boxes begin with the last of 5 times of {tmp_path / f'first{suffix}'}"
+    assert (
+        boxes.model.notes[0] == f"the initial states are those at the last of 5 times in {tmp_path / f'first{suffix}'}"
+    )
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_many_boxes_go_on(toy: ReactionNetwork, tmp_path: Path, suffix: str) -> None:
     data = xr.Dataset({"TRACER": ("cell", [10.0, 20.0, 30.0], {"units": "ppb"}),
                        "pressure": ("cell", [1000.0, 900.0, 500.0], {"units": "hPa"})})  # fmt: skip
-    first, _ = run(toy, BASE, states_of(data, toy))
+    first, _ = run(toy, BASE, states_from_dataset(data, toy))
     second, boxes = run(toy, SECOND, load_states(written(first, tmp_path, suffix), toy))
-    whole, _ = run(toy, WHOLE, states_of(data, toy))
+    whole, _ = run(toy, WHOLE, states_from_dataset(data, toy))
     assert second["TRACER"].dims == ("time", "cell")
     np.testing.assert_array_equal(second["TRACER"][0], first["TRACER"][-1])
     np.testing.assert_allclose(second["pressure"], whole["pressure"][-3:])
@@ -70,8 +72,8 @@ def test_many_boxes_go_on(toy: ReactionNetwork, tmp_path: Path, suffix: str) -> 
 
 def test_a_data_set_of_one_box_goes_on(toy: ReactionNetwork) -> None:
     first, _ = run(toy, BASE)
-    assert states_of(first, toy).cells == 1
-    assert states_of(first, toy).species[toy.index("TRACER")][0] == first["TRACER"].values[-1:]
+    assert states_from_dataset(first, toy).cells == 1
+    assert states_from_dataset(first, toy).species[toy.index("TRACER")][0] == first["TRACER"].values[-1:]
 
 
 def test_rows_of_one_time_are_boxes(toy: ReactionNetwork, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a mechanism leaves open: rates, fixed species, functions in Python; given, overridden, and missing."""
+"""Open parameters of a mechanism: rates, fixed species, Python functions; given, overridden, and missing."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def conditions(**sections: dict) -> BoxConditions:
 
 
 def toy_conditions(**sections: dict) -> BoxConditions:
-    """Return the same for the mechanism of the shared libraries, whose third rate is open, too."""
+    """Return the same for the mechanism of the shared libraries, whose third rate is also open."""
     rates = {"j_A": "1e-4 1/s", "k_AX": "2e-9 cm3/s"}
     given = {"rates": rates, **sections}
     return conditions(**{**given, "rates": {**CLOSED, **given["rates"]}})
@@ -50,7 +50,7 @@ def toy_conditions(**sections: dict) -> BoxConditions:
 
 @pytest.mark.parametrize("method", ["rodas4", "gauss-seidel"])
 def test_rates_and_fixed_species_are_given(toy: ReactionNetwork, method: str) -> None:
-    """No air is needed: nothing depends on it, and the result does not tell of it."""
+    """Return a result without air if no value depends on it."""
     solver = {"method": method, "step": "5 s", "relative_tolerance": 1e-8}
     series = box(toy, toy_conditions(solver=solver, deposition={"TRACER": "0 1/s"}))
     exact = 1e9 * np.exp(-(1e-4 + 2e-4) * 3600.0)
@@ -74,16 +74,16 @@ def test_oxygen_is_a_constant_part_of_air_and_steps_are_not_endless_by_gauss_sei
     given = {"fixed": fixed, "deposition": {"TRACER": "0 1/s"}, "solver": {"method": "gauss-seidel"}}
     with pytest.raises(CaseError, match=r"fixed\.O2 must be a constant fraction of M with gauss-seidel"):
         box(toy, toy_conditions(**given))
-    with pytest.raises(CaseError, match="takes more than 20000000 steps"):
+    with pytest.raises(CaseError, match="has more than 20000000 steps"):
         box(toy, toy_conditions(**{**given, "solver": {"method": "gauss-seidel", "step": "1 us"}}))
     fixed["O2"] = "0.2*M"
     box(toy, toy_conditions(**given))
 
 
 FAULTS = {
-    "rate": ({"rates": {"j_B": "1e-4 1/s"}}, "rates.j_B: two leaves nothing open of this name; did you mean j_A?"),
+    "rate": ({"rates": {"j_B": "1e-4 1/s"}}, "rates.j_B: two has no open parameter with this name; did you mean j_A?"),
     "unit of a fixed species": ({"fixed": {"X": "1 1/s"}}, "fixed.X = '1 1/s' has the wrong kind of unit"),
-    "no fixed species": ({"fixed": {"Y": "1 ppb"}}, "fixed.Y: no fixed species of two; known are H2O, M, N2, O2, X"),
+    "no fixed species": ({"fixed": {"Y": "1 ppb"}}, "fixed.Y: not a fixed species of two; known are H2O, M, N2, O2, X"),
     "missing": (
         {"fixed": {}, "rates": {}, "deposition": {"B": "1e-5*T"}},
         "not give:\n  environment.temperature\n  fixed in molecules cm-3: X\n  rates in 1/s: j_A\n"
@@ -117,7 +117,7 @@ ZERO = "#DEFVAR\nA = IGNORE; B = IGNORE;\n#DEFFIX\nM = IGNORE; H2O = 2H + O;\n#E
 
 @pytest.mark.parametrize("values", ["ALL_SPEC = 0;", "M = 0;", "ALL_SPEC = 0; A = 1e9;"])
 def test_an_initial_value_of_no_air_counts_as_none(tmp_path: Path, values: str) -> None:
-    """M = 0 stands in many files, where KPP's programs overwrite it; here it would divide by zero."""
+    """Many files have M = 0, which the programs of KPP overwrite; here it would cause a division by zero."""
     (tmp_path / "zero.eqn").write_text(f"{ZERO}#INITVALUES {values}\n", encoding="utf-8")
     network = load_mechanism(tmp_path / "zero.eqn")
     given = {"time": {"length": "1 h"}, "initial": {"A": "1e9 molecules/cm3"}}
@@ -144,7 +144,7 @@ def test_conditions_go_before_the_formulas_of_a_side_file() -> None:
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_the_light_of_a_place_is_followed_through_dusk_and_dawn(tmp_path: Path) -> None:
-    """A photolysis of secant and daylight over a day, while the air changes too: dA/dt = -a exp(-b sec z) A."""
+    """Photolysis from secant and daylight over a day with changing air: dA/dt = -a exp(-b sec z) A."""
     (tmp_path / "light.def").write_text(
         "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n#EQUATIONS\n<1> A + hv = B : PHOTO(1e-4, 0.3);\n", encoding="utf-8"
     )
@@ -174,7 +174,7 @@ def test_names_with_dots_need_no_quotes(tmp_path: Path) -> None:
 
 
 def test_functions_in_python(tmp_path: Path) -> None:
-    """Computed from the box's air at every time; what the conditions give goes before."""
+    """They are computed from the air of the box at every time; conditions take precedence."""
     path = write_toy(tmp_path)
     (tmp_path / "light.py").write_text("def j(TEMP):\n    return 1e-6*(TEMP - 200)\n", encoding="utf-8")
     (tmp_path / "boxes.rates.toml").write_text('j_A = { python = "light.py:j" }\n', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Processes in boxes: the package's and those in files, against solutions by hand, by both kinds of solvers."""
+"""Processes in boxes, of the package and in files, compared with analytic solutions for both kinds of solvers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from airshed.core.errors import AirshedError
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.models.air.light import cos_zenith
 from airshed.models.air.processes.settling import settling_velocity
-from airshed.models.box import BoxConditions, states_of
+from airshed.models.box import BoxConditions, states_from_dataset
 from airshed.models.box.conditions import PROCESSES
 from airshed.models.box.run import BoxRun
 
@@ -34,15 +34,15 @@ SOLVERS: dict[str, tuple[dict[str, Any], float]] = {
     "rodas4": ({}, 2e-6),
     "gauss-seidel": ({"method": "gauss-seidel", "step": "20 s"}, 5e-5),
 }
-"""Settings of solvers, and how near they are to what the equations say."""
+"""Settings of solvers, and their errors relative to the analytic solutions."""
 
 LINEAR_RAIN = "(1 + t/7200)**(1/0.79)/3600"
-"""Rain [kg m-2 s-1] whose 0.79th power grows with time as a straight line, from 1 mm/h at t = 0."""
+"""Rain [kg m-2 s-1] whose 0.79th power increases linearly with time, from 1 mm/h at t = 0."""
 
 both = pytest.mark.parametrize(
     "solver", ["rodas4", pytest.param("gauss-seidel", marks=[pytest.mark.thorough, pytest.mark.compiles])]
 )
-"""By Gauss-Seidel each set of processes is a library of its own: `test_all_together_by_gauss_seidel` has one of all."""
+"""Gauss-Seidel needs a library for each set of processes: `test_all_together_by_gauss_seidel` has one with all."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def chain(tmp_path: Path) -> ReactionNetwork:
 
 @pytest.fixture
 def make(toy: ReactionNetwork, tmp_path: Path) -> Run:
-    """Return a function that gives a box with further sections of its conditions."""
+    """Return a function that returns a box with additional sections of its conditions."""
 
     base = {**BASE, "rates": CLOSED, "fixed": {"X": "0 molecules/cm3"}}
 
@@ -62,7 +62,7 @@ def make(toy: ReactionNetwork, tmp_path: Path) -> Run:
             key: {**base.get(key, {}), **each} if isinstance(each, dict) else each for key, each in sections.items()
         }
         conditions = BoxConditions.from_dict({**base, **together}, tmp_path)
-        cells = None if states is None else states_of(states, toy)
+        cells = None if states is None else states_from_dataset(states, toy)
         return BoxRun(toy, conditions, states=cells, allow_code=allow_code)
 
     return boxes
@@ -70,7 +70,7 @@ def make(toy: ReactionNetwork, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def declare(tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    """Return a function that writes a process of a user and gives its entry in the conditions."""
+    """Return a function that writes a process of a user and returns its entry in the conditions."""
 
     def entry(body: str, **settings: Any) -> dict[str, Any]:
         head = "import numpy as np\nfrom airshed.process import *\n\nclass Own(Process, section='own'):\n"
@@ -86,7 +86,7 @@ def of_users(name: str, **settings: Any) -> dict[str, Any]:
 
 
 def shares(series: xr.Dataset, name: str) -> np.ndarray:
-    """The mixing ratio of a species in time [1e-9]."""
+    """Return the mixing ratio of a species over time [1e-9]."""
     return np.asarray(1e9 * series[name].values / series["M"].values)
 
 
@@ -101,7 +101,7 @@ def lost(rates):
 
 @both
 def test_a_loss_is_an_exponential(make: Run, declare: Any, solver: str) -> None:
-    """It adds to the loss rate of the conditions, and what no process names stays."""
+    """It is added to the loss rate of the conditions; other species are unchanged."""
     settings, near = SOLVERS[solver]
     entry = declare(LOSS, rates={"RN": "2e-4 1/s", "PO": "1e-4 1/s"})
     run = make(process=[entry], deposition={"RN": "1e-4 1/s"}, emission={"PO": "1e5 molecules/cm3/s"}, solver=settings)
@@ -124,7 +124,7 @@ def test_rain_that_follows_a_formula_washes_out(make: Run, solver: str) -> None:
 
 
 def test_rain_of_a_column_of_a_file(make: Run, tmp_path: Path) -> None:
-    """The unit stands in the head; 1 kg/m2/h is 1 mm/h, and half of the box lies above where it begins to rain."""
+    """The unit is in the column heading; 1 kg/m2/h is 1 mm/h, and half of the box is above the cloud base."""
     (tmp_path / "rain.csv").write_text("time [h],P [kg/m2/h]\n0,1\n3,1\n", encoding="utf-8")
     series = make(
         wet_deposition={"coefficients": {"RN": "1e-4 1/s"}, "precipitation_top": "400 m"},
@@ -166,7 +166,7 @@ def test_a_chain_decays_as_bateman_says_and_settles(make: Run, solver: str) -> N
 
 @both
 def test_the_sea_takes_and_gives_over_the_height(make: Run, solver: str) -> None:
-    """With v (1 - land)/height, towards the balance."""
+    """The rate is v (1 - land)/height, towards the equilibrium."""
     settings, near = SOLVERS[solver]
     sea = of_users("sea_surface", velocities={"RN": "1 cm/s", "PO": "2 mm/s"}, balances={"PO": "3 ppb"})
     series = make(
@@ -182,7 +182,7 @@ def test_the_sea_takes_and_gives_over_the_height(make: Run, solver: str) -> None
 
 @both
 def test_a_loss_follows_light_and_the_temperature_of_each_cell(make: Run, solver: str) -> None:
-    """SUN = sin(2 pi t/day) in the morning; and a box has the same bits alone as among others."""
+    """SUN = sin(2 pi t/day) in the morning; a single box has the same bits as one of several."""
     settings, near = SOLVERS[solver]
     temperatures = np.linspace(250.0, 310.0, 11)
     states = xr.Dataset(
@@ -217,7 +217,7 @@ def lost(rate):
 
 
 def test_a_method_is_given_one_time_after_the_other(make: Run, declare: Any) -> None:
-    """It may look at the sun of the location, at the time, and at fields that it does not declare."""
+    """It may read the position of the sun, the time, and fields that it does not declare."""
     given = {
         "process": [declare(METHOD, rates={"RN": "1e-3 1/s"})], "time": {"start": "10.5 h"},
         "environment": {"location": {"lat": 50, "lon": 15, "date": "2022-06-21"}},
@@ -232,7 +232,7 @@ def test_a_method_is_given_one_time_after_the_other(make: Run, declare: Any) -> 
 
 @both
 def test_methods_and_many_boxes(make: Run, declare: Any, solver: str) -> None:
-    """The rate goes with the temperature of each box, and a box has the same bits alone as among others."""
+    """The rate depends on the temperature of each box; a single box has the same bits as one of several."""
     settings, near = SOLVERS[solver]
     temperatures = np.linspace(250.0, 310.0, 5)
     states = xr.Dataset(
@@ -267,7 +267,7 @@ def made(strength, shares, water_vapour, by_the_wind):
 
 @both
 def test_a_source_is_a_mixing_ratio_and_weather_may_be_below_zero(make: Run, declare: Any, solver: str) -> None:
-    """dq/dt = 2e-7 s-1 q_H2O |u| t/3600 s, of 1 % of water in air; so also where the air grows warm and thin."""
+    """dq/dt = 2e-7 s-1 q_H2O |u| t/3600 s with 1 % of water in air, also if the air warms and expands."""
     settings, near = SOLVERS[solver]
     series = make(
         process=[declare(SOURCE, shares={"PO": 2.0})], fixed={"H2O": "0.01*M"},
@@ -312,7 +312,7 @@ def made(strength, shares, water_vapour, by_the_wind):
 
 @pytest.mark.compiles
 def test_all_together_by_gauss_seidel(make: Run, declare: Any) -> None:
-    """What the tests above ask of single processes, of all of them at once on other species."""
+    """Repeat the tests of single processes for all processes together, on other species."""
     settings, near = SOLVERS["gauss-seidel"]
     own = declare(OWN, rates={"TRACER": "2e-4 1/s"}, losses={"TRACER": "1e-4 1/s"}, shares={"TRACER2": 2.0})
     half_lives, diameters = {"RN": "30 min", "PO": "20 min"}, {"PO": "5 um", "PB": "10 um"}
@@ -364,7 +364,7 @@ def test_nothing_changes_a_bit_where_no_process_acts(make: Run) -> None:
     with_note = asked.run()
     assert all(np.array_equal(plain[name], with_note[name]) for name in plain.data_vars)
     assert with_note.attrs["comment"].endswith(
-        "particles does nothing: its settings leave it off, or name no species of boxes"
+        "particles has no effect: its settings disable it, or name no species of boxes"
     )
     assert "comment" not in plain.attrs
 
@@ -372,7 +372,7 @@ def test_nothing_changes_a_bit_where_no_process_acts(make: Run) -> None:
 def test_what_acts_between_cells_is_passed_over(make: Run) -> None:
     run = make(convection={"mass_flux": True}, horizontal_diffusion={"diffusivity": "10 m2/s"})
     assert run.model.notes == [
-        f"{name} does nothing in a box: it acts between cells" for name in ("horizontal_diffusion", "convection")
+        f"{name} has no effect in a box: it acts between cells" for name in ("horizontal_diffusion", "convection")
     ]
     np.testing.assert_array_equal(shares(run.run(), "RN")[-1:], shares(make().run(), "RN")[-1:])
 
@@ -390,11 +390,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no land": (
         {"process": [of_users("sea_surface", velocities={"RN": "1 cm/s"})], "weather": {"friction_velocity": "1 m/s"}},
-        "sea_surface needs to know of land and sea; give environment.land_fraction, from 0 to 1",
+        "sea_surface needs the land fraction; give environment.land_fraction, from 0 to 1",
     ),
     "no sun": (
         {"process": [of_users("sunlit_loss", rates={"RN": "1e-3 1/s"})]},
-        "sunlit_loss needs what the conditions do not give: rates.SUN, rates.sec_zenith or environment.location",
+        "sunlit_loss needs values that the conditions do not give: rates.SUN, rates.sec_zenith or environment.location",
     ),
     "no temperature": (
         {"particles": {"diameters": {"PB": "10 um"}}, "environment": {"temperature": None}},
@@ -412,13 +412,13 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {"wet_deposition": WASHED, "weather": {"precipitation": "3 K"}},
         "weather.precipitation = '3 K' has the wrong kind of unit",
     ),
-    "a field that nobody asks for": (
+    "a field that no process reads": (
         {"weather": {"precipitaton": "1 kg/m2/h"}},
-        "weather.precipitaton: no process requires such a field; did you mean precipitation?",
+        "weather.precipitaton: no process reads this field; did you mean precipitation?",
     ),
     "the air twice": (
         {"weather": {"temperature": "280 K"}},
-        "weather.temperature: it follows from [environment] and [fixed]; leave it out",
+        "weather.temperature follows from [environment] and [fixed]; remove it",
     ),
     "a value that is none": (
         {"weather": {"precipitation": True}}, "weather.precipitation must be a number with its unit, or a formula",
@@ -491,7 +491,7 @@ rates = { A = "1e-5 1/s" }
 
 
 def test_the_replay_of_a_failure_has_the_processes_too(declare: Any, tmp_path: Path) -> None:
-    """dA/dt = k A^2 - L A grows without bound near 1.1e4 s; the report of a shorter run names the process."""
+    """The solution of dA/dt = k A^2 - L A diverges near 1.1e4 s; the report of a shorter run names the process."""
     declare(LOSS)
     mechanism = write_toy(tmp_path)
     (tmp_path / "grow.toml").write_text(CONDITIONS, encoding="utf-8")
@@ -528,9 +528,9 @@ def test_conditions_are_what_they_were_when_they_are_read_again(make: Run) -> No
 
 
 def test_species_go_into_rain_as_the_species_map_says(emep: ReactionNetwork) -> None:
-    """By the ratios of 1 mm/h below cloud: 0.5 per hour for HNO3, of which 0.36 per hour become nitrate.
+    """Compare with the rates for 1 mm/h below cloud: 0.5 per hour for HNO3, of which 0.36 per hour become nitrate.
 
-    What little is made of it at night is 5e-4 of it.
+    The production at night is 5e-4 of it.
     """
     series = airshed.box(
         emep,

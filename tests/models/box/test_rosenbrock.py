@@ -1,4 +1,4 @@
-"""Boxes by Rosenbrock methods: published end states, conditions that change, jump and bend in time, KPP's day."""
+"""Boxes by Rosenbrock methods: published end states, conditions with changes, jumps and bends, and the day of KPP."""
 
 import csv
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def emep_error(series: xr.Dataset) -> float:
 
 @pytest.mark.thorough
 def test_emep_reaches_the_published_state() -> None:
-    """Each of 64 species to 1e-6, with the conditions as they are shipped; a loose tolerance does not."""
+    """All 64 species agree to 1e-6 with the shipped conditions, but not with a loose tolerance."""
     conditions = BoxConditions.load(resource("cases/emep-box") / "conditions.toml")
     emep = load_mechanism("emep")
     assert emep_error(box(emep, conditions)) < 1e-7
@@ -68,7 +68,7 @@ def test_pollu_reaches_the_published_state() -> None:
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_day_of_kpp() -> None:
-    """A mechanism that names SUN, and conditions that do not: light from 4.5 h to 19.5 h, against SciPy's Radau."""
+    """The mechanism uses SUN, the conditions do not give it: light from 4.5 h to 19.5 h; compared with SciPy."""
     network = load_mechanism("small_strato")
     air = {name: network.initial[name] for name in ("M", "O2")}
     start = np.array([network.initial[name] for name in network.names])
@@ -78,7 +78,7 @@ def test_day_of_kpp() -> None:
         "solver": TIGHT,
     }
     series = box(network, BoxConditions.from_dict(conditions))
-    assert float(series["M"][0]) == air["M"]  # the mechanism's own, where nothing is told of the air
+    assert float(series["M"][0]) == air["M"]  # that of the mechanism, since the conditions do not give air
 
     def change(t: float, y: np.ndarray) -> np.ndarray:
         return tendency(network, rates(network, {**air, "SUN": float(kpp_sun(t))}), y)
@@ -120,13 +120,13 @@ def test_half_a_day_of_light(toy: ReactionNetwork) -> None:
 
 def test_what_changes_too_often_is_refused(toy: ReactionNetwork) -> None:
     with pytest.raises(
-        CaseError, match=r"emission.TRACER changes too often between t = 0 s and 18000 s to be followed"
+        CaseError, match=r"emission.TRACER changes too often between t = 0 s and 18000 s to be resolved"
     ):
         tracer_end(toy, "5 h", emission={"TRACER": "1e6*(1 + sin(1e4*t))"})
 
 
 def test_noise_is_followed_as_well_as_it_goes(toy: ReactionNetwork) -> None:
-    """Rounding in a large argument is no jump: the series goes through its middle, and a note says so."""
+    """Round-off of a large argument is not a jump: the series approximates the mean, with a note."""
     data = {
         "time": {"length": "1 h", "output_every": "1 h"}, **AIR, "rates": CLOSED,
         "emission": {"TRACER": "1e6*(2 + sin(t/3600 + 1e7*pi))"},
@@ -134,11 +134,11 @@ def test_noise_is_followed_as_well_as_it_goes(toy: ReactionNetwork) -> None:
     run = BoxRun(toy, BoxConditions.from_dict(data))
     end = float(run.run()["TRACER"][-1])
     assert end == pytest.approx(1e6 * 3600.0 * (3.0 - np.cos(1.0)), rel=1e-7)
-    assert run.model.notes == ["emission.TRACER is not smooth: it is followed to a relative error of 1e-07 at worst"]
+    assert run.model.notes == ["emission.TRACER is not smooth: it is resolved to a relative error of at most 1e-07"]
 
 
 def test_air_that_expands(toy: ReactionNetwork) -> None:
-    """Mixing ratios stay, also over a jump of the pressure, that is listed or found."""
+    """Mixing ratios are constant, also over a jump of the pressure, whether it is listed or not."""
     data = {
         "time": {"length": "4 h", "output_every": "30 min", "restarts": ["2 h"]},
         "environment": {"temperature": "290 + 10*sin(t/3600)", "pressure": "where(t % 86400 < 7200, 1e5, 9e4)"},
@@ -156,7 +156,7 @@ def test_air_that_expands(toy: ReactionNetwork) -> None:
 
 
 def test_emission_into_air_that_expands(toy: ReactionNetwork) -> None:
-    """A source per volume of the air as it is: dq/dt = E / M."""
+    """The source is per current volume of air: dq/dt = E / M."""
     end = tracer_end(
         toy, "6 h", fixed={"M": "2.5e19/(1 + t/86400)"}, emission={"TRACER": "1e6 molecules/cm3/s"}, solver=TIGHT
     )
@@ -186,12 +186,12 @@ def test_single_precision(toy: ReactionNetwork) -> None:
         for each in ("double", "single")
     ]
     assert 0.0 < abs(ends[1] / ends[0] - 1.0) < 1e-5
-    with pytest.raises(CaseError, match="finer than single precision rounds"):
+    with pytest.raises(CaseError, match="below the round-off of single precision"):
         tracer_end(toy, "2 h", solver={"precision": "single"})
 
 
 def test_a_column_of_a_file(toy: ReactionNetwork, tmp_path: Path) -> None:
-    """Straight lines between rows, whose bends are knots; units and hours converted; nothing beyond the ends."""
+    """Values are linear between rows, with bends there; units and hours are converted; there are no values outside."""
     (tmp_path / "source.csv").write_text(
         "# a comment\nhour [h],E [molecules/cm3/h],T\n0,0,10\n1.5,3.6e9,20\n5,0,15\n", encoding="utf-8"
     )
@@ -209,10 +209,10 @@ def test_a_column_of_a_file(toy: ReactionNetwork, tmp_path: Path) -> None:
     assert series["temperature"].values.tolist() == [283.15, 288.15]
     assert run.model.forcing.corners == [5400.0]
     for old, new, message in (
-        ('"5 h"', '"6 h"', r"goes from 0 s to 18000 s, but t = 2.* s is needed"),
+        ('"5 h"', '"6 h"', r"covers 0 s to 18000 s, but t = 2.* s is needed"),
         ('column = "E"', 'column = "F"', r"has no column 'F'; known are E, T, hour"),
         ('unit = "degC"', 'unit = "hPa"', r"environment\.temperature\.unit = '1 hPa' has the wrong kind of unit"),
-        (', unit = "degC"', "", r'gives no unit of \'T\'; write unit = "K"'),
+        (', unit = "degC"', "", r'has no unit for \'T\'; write unit = "K"'),
         ("source.csv", "sauce.csv", r"there is no file .*sauce\.csv"),
     ):
         path.write_text(text.replace(old, new), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`airshed box`: from a conditions file to a netCDF file, whole or not at all."""
+"""`airshed box`: from a conditions file to a netCDF file, which is written atomically."""
 
 import tomllib
 from pathlib import Path
@@ -118,7 +118,7 @@ def tracers(tmp_path: Path) -> list[str]:
 
 
 def test_csv_of_one_box_and_of_many(tracers: list[str], tmp_path: Path) -> None:
-    """The rows of a CSV file are the numbers of the netCDF file, and its last ones can begin another run."""
+    """A CSV file has the numbers of the netCDF file, and its last rows can be the initial states of another run."""
     states = tmp_path / "states.csv"
     states.write_text("TRACER [ppb]\n1\n3\n", encoding="utf-8")
     for more in ([], ["--states", str(states)]):
@@ -150,12 +150,12 @@ def test_picture_and_species(tracers: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "more", "message"),
     [
-        ("box.txt", [], "unknown format; end it in .nc (netCDF) or .csv"),
+        ("box.txt", [], "unknown format; the name must end in .nc (netCDF) or .csv"),
         ("box.nc", ["--plot", "box.pdf"], "pictures are PNG; end the name in .png"),
         ("box.nc", ["--plot", "none/box.png"], "there is no folder none"),
-        ("box.nc", ["--species", "TRACR"], "--species TRACR: no species of boxes; did you mean TRACER"),
+        ("box.nc", ["--species", "TRACR"], "--species TRACR: not a species of boxes; did you mean TRACER"),
         ("box.nc", ["--states", "none.csv"], "there is no file none.csv"),
-        ("box.nc", ["--states", "none.txt"], "states are read from netCDF (.nc) or CSV (.csv) files"),
+        ("box.nc", ["--states", "none.txt"], "unknown format of states; the name must end in .nc (netCDF) or .csv"),
     ],
 )
 def test_what_is_refused_before_it_begins(
@@ -185,12 +185,12 @@ def test_progress_goes_from_start_to_end(toy: ReactionNetwork) -> None:
 
 @pytest.mark.compiles
 def test_atoms_that_nothing_touches_are_conserved(tmp_path: Path) -> None:
-    """Nitrogen in a mechanism whose reactions keep it; what emission brings is told."""
+    """Nitrogen is conserved by the reactions of the mechanism; emission is reported as a cause of change."""
     conditions = tmp_path / "strato.toml"
     text = '[time]\nlength = "1 h"\n[environment]\ntemperature = "270 K"\n[initial]\nO3 = "8 ppm"\nNO = "10 ppb"\n'
     conditions.write_text(text, encoding="utf-8")
     for more, opened in (
-        ("", "nothing: rounding and clipping"),
+        ("", "only rounding and clipping"),
         ('[emission]\nNO = "1e5 molecules/cm3/s"\n', "emission"),
     ):
         conditions.write_text(text + more, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Boxes as a case on the runtime: paused, saved, branched, resumed and steered with the same bits, and its records."""
+"""Boxes as a case of the runtime: pauses, restarts, branches and steering with the same bits, and output."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_program_is_one_stage_of_cells(tmp_path: Path) -> None:
 
 
 def test_records_are_the_time_series(case: BoxConditions, tmp_path: Path) -> None:
-    """The records of a run hold what the library returns, which has local times."""
+    """The output of a run has the values that the library returns with local times."""
     with Simulation(case, output=tmp_path / "run") as simulation:
         simulation.run()
     network = load_mechanism(tmp_path / NAME)
@@ -78,7 +78,7 @@ def test_same_bits_however_a_run_is_paused(case: BoxConditions) -> None:
     whole = Simulation(case)
     whole.run()
     paused = Simulation(case)
-    for until in ("1 h", "1.3 h", "2 h"):  # the second one lies within a step
+    for until in ("1 h", "1.3 h", "2 h"):  # the second one is within a step
         paused.run(until)
     saved, branch = paused.snapshot(), paused.branch()
     for each in (paused, branch):
@@ -116,7 +116,7 @@ def test_a_species_can_be_set(case: BoxConditions) -> None:
 
 
 def test_parts_of_boxes_are_those_of_all(tmp_path: Path) -> None:
-    """As ranks have them: what a box does does not depend on the others, and messages have its number."""
+    """As on ranks, a box does not depend on other boxes, and messages have its number."""
     case = made(tmp_path, {})
     network = load_mechanism(tmp_path / NAME)
     states = load_states(tmp_path / "states.csv", network)
@@ -127,7 +127,7 @@ def test_parts_of_boxes_are_those_of_all(tmp_path: Path) -> None:
 
 
 def test_a_case_in_a_file(tmp_path: Path) -> None:
-    """`airshed run` takes conditions with a model and a mechanism; `airshed box` takes the same file."""
+    """`airshed run` accepts conditions with a model and a mechanism; `airshed box` accepts the same file."""
     write_toy(tmp_path)
     text = made(tmp_path, {}).conditions_file()
     file = tmp_path / "morning.toml"

@@ -1,4 +1,4 @@
-"""Chebyshev series of values in time: exact where they are smooth, and seen where they are not."""
+"""Chebyshev series of values over time: exact for smooth values, with detection of others."""
 
 import numpy as np
 import pytest

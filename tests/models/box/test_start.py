@@ -1,4 +1,4 @@
-"""What a box begins with, by whom, and what its air can be."""
+"""Initial values of a box, their precedence, and valid properties of air."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +32,7 @@ def start(network: ReactionNetwork, data: dict[str, Any], states: CellStates | N
 
 
 def test_a_box_begins_with_the_initial_values_of_the_mechanism_times_cfactor(pollu: ReactionNetwork) -> None:
-    """0.2 ppm of NO times CFACTOR = 2.46e13 molecules/cm3; the shipped conditions say the same of each species."""
+    """0.2 ppm of NO times CFACTOR = 2.46e13 molecules/cm3; the shipped conditions have the same values."""
     own = start(pollu, POLLU)
     assert own["NO"] == pytest.approx(0.2 * 2.46e13)
     assert own["NO3"] == 0.0
@@ -59,7 +59,7 @@ def test_a_result_says_which_species_the_mechanism_begins(tmp_path: Path) -> Non
     run = BoxRun(load_mechanism(file), BoxConditions.from_dict(data))
     series = run.run()
     assert float(series["A"][0]) == 20.0
-    assert "1 species start at the initial values of the mechanism's file" in run.model.notes[0]
+    assert "1 species that are not in [initial] have the initial values of the mechanism file" in run.model.notes[0]
     assert series.attrs["comment"] == "; ".join(run.model.notes)
     assert run.model.notes[0].endswith(": A")
 
@@ -74,9 +74,9 @@ def test_a_result_says_which_species_the_mechanism_begins(tmp_path: Path) -> Non
             "environment.pressure is 1e\\+11; it must be 0.001 to 1e\\+07 Pa",
         ),
         ({"fixed": {"M": "1 molecules/cm3"}}, "fixed.M is 1; it must be 1e\\+09 to 1e\\+22 molecules/cm3"),
-        ({"fixed": {"M": "2e19 molecules/cm3", "O2": "120 %"}}, "fixed.O2 is more than all air"),
-        ({"initial": {"NO": "1.5 mol/mol"}}, "initial.NO: its value at the start is 1.5 of all air"),
-        ({"fixed": {"M": "1e12 molecules/cm3"}}, "initial.NO: the mechanism's initial value is 4.92 of all air"),
+        ({"fixed": {"M": "2e19 molecules/cm3", "O2": "120 %"}}, "fixed.O2 exceeds the density of air M"),
+        ({"initial": {"NO": "1.5 mol/mol"}}, "initial.NO: its initial value is 1.5 of the air"),
+        ({"fixed": {"M": "1e12 molecules/cm3"}}, "initial.NO: the initial value of the mechanism is 4.92 of the air"),
     ],
 )
 def test_air_that_cannot_be_is_refused(pollu: ReactionNetwork, changes: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Boxes whose solution is known: emission and deposition of a passive tracer, air that expands, the sun."""
+"""Boxes with analytic solutions: emission and deposition of a passive tracer, expanding air, the sun."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ START, SOURCE, LOSS, HOURS = 1e11, 2e6, 5e-5, 6.0
 
 
 def analytic(seconds: np.ndarray) -> np.ndarray:
-    """c = c0 exp(-D t) + E/D (1 - exp(-D t))"""
+    """Return c = c0 exp(-D t) + E/D (1 - exp(-D t))."""
     decay = np.exp(-LOSS * seconds)
     return START * decay + SOURCE / LOSS * (1.0 - decay)
 
@@ -47,7 +47,7 @@ def test_emission_and_deposition_to_second_order(tracer_run: Make) -> None:
 
 
 def test_a_jump_needs_its_restart(tracer_run: Make) -> None:
-    """The source goes on at 2 h: the step that ends there must not see it, the one behind it begins anew."""
+    """The source starts at 2 h: the step that ends there must not include it, and the next step is an Euler start."""
     changes = {
         "emission": {"TRACER": f"where(t >= 7200, {SOURCE}, 0)"},
         "deposition": {"TRACER": f"{LOSS} 1/s"},
@@ -91,7 +91,7 @@ def test_air_that_expands_keeps_mixing_ratios(tracer_run: Make) -> None:
 
 
 def test_emission_into_air_that_expands(tracer_run: Make) -> None:
-    """A source per volume of the air as it is: dq/dt = E / M."""
+    """The source is per current volume of air: dq/dt = E / M."""
     changes = {
         "fixed.M": "2.5e19/(1 + t/86400)",
         "emission": {"TRACER": "1e6 molecules/cm3/s"},
@@ -129,7 +129,7 @@ def test_sun_by_location(emep: ReactionNetwork, problem: Callable[..., BoxCondit
     up = cosine > 0.01
     assert 10 < up.sum() < 16
     assert np.array_equal(series["daylight"], cosine > 0.0)
-    # the conditions of an output at a jump are those just before it
+    # an output at a jump has the conditions just before it
     assert np.allclose(1.0 / series["sec_zenith"][up], cosine[up], rtol=1e-6)
 
 
@@ -153,7 +153,7 @@ def test_humidity_is_relative_to_saturation(emep: ReactionNetwork, problem: Call
 def test_any_division_into_steps(
     toy: ReactionNetwork, step: float, every: float, restart: float, length: float
 ) -> None:
-    """A source without a sink is integrated exactly whatever the steps, so that every gap or overlap would show."""
+    """A source without a sink is integrated exactly with any steps, so that every gap or overlap would be detected."""
     conditions = BoxConditions.from_dict(
         {
             "time": {"length": f"{length} s", "output_every": f"{every} s", "restarts": [f"{restart} s"]},

@@ -1,4 +1,4 @@
-"""Mechanisms of numbers without units, as Robertson's and the Brusselator: accurate, and told."""
+"""Mechanisms without units, such as Robertson's and the Brusselator: accurate, and reported."""
 
 from math import exp
 from typing import Any
@@ -12,11 +12,11 @@ from airshed.models.box.run import BoxRun
 
 pytestmark = pytest.mark.standard
 
-TOLD = "these are numbers of a mechanism without units; solver.absolute_tolerance is 1e-10 of that"
+TOLD = "the mechanism has no units; solver.absolute_tolerance is set to 1e-10 of this value"
 
 
 def decayed(toy: ReactionNetwork, start: str, **more: Any) -> tuple[float, BoxRun]:
-    """A after 10 s of a decay with 0.5 per s."""
+    """Return A after 10 s of decay with a rate of 0.5 per s."""
     conditions = {
         "time": {"length": "10 s", "output_every": "10 s"},
         "initial": {"A": start},
@@ -36,7 +36,7 @@ def test_small_numbers_are_accurate(toy: ReactionNetwork, start: str) -> None:
 
 
 def test_a_tolerance_of_the_conditions_stays(toy: ReactionNetwork) -> None:
-    """Negative control: that of molecules lets numbers of one size be anything."""
+    """Negative control: the tolerance of concentrations does not resolve numbers of order one."""
     found, run = decayed(toy, "1.2 molecules/cm3", solver={"absolute_tolerance": "1 molecules/cm3"})
     assert found != pytest.approx(1.2 * exp(-5.0), rel=1e-2)
     assert not any(TOLD in note for note in run.model.notes)

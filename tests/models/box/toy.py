@@ -1,6 +1,6 @@
-"""A mechanism for boxes whose rates are all open, and the libraries of it that tests share.
+"""A mechanism for boxes with open rates only, and its compiled libraries that tests share.
 
-One library serves each Rosenbrock method, another one Gauss-Seidel with a loss of TRACER: what a test does not use gets
+One library is for all Rosenbrock methods, another one for Gauss-Seidel with a loss of TRACER. Unused reactions have
 the rate 0.
 """
 
@@ -25,14 +25,14 @@ X = IGNORE;
 """
 NAME: Final = "boxes.def"
 CLOSED: Final[dict[str, Any]] = {"j_A": "0 1/s", "k_AX": "0 cm3/s", "k_grow": "0 cm3/s"}
-"""Rates of a box in which nothing reacts."""
+"""Rates of a box without reactions."""
 
 INERT: Final = '[rates]\nj_A = "0 1/s"\nk_AX = "0 cm3/s"\nk_grow = "0 cm3/s"\n'
 """The same as text."""
 
 
 def write_toy(folder: Path, more: str = "") -> Path:
-    """Write the mechanism into a folder, with more text behind it; return its path."""
+    """Write the mechanism into a folder, followed by additional text; return its path."""
     path = folder / NAME
     path.write_text(f"{TEXT}{more}", encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""The conditions of boxes of air: the case of the box model, read from a file or a dictionary, checked, immutable."""
+"""Conditions of box models: the immutable case of the box model, read from a file or a dictionary."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,8 +28,8 @@ from airshed.models.box.values import (
     CONCENTRATION,
     MOST_HUMIDITY,
     Concentration,
+    CsvColumn,
     Factor,
-    FromCsv,
     LossRate,
     Pressure,
     Rate,
@@ -41,14 +41,14 @@ from airshed.process.discovery import processes_of, sections_of
 from airshed.runtime.clock import MOST_STEPS as MOST_BETWEEN
 
 METHODS: Final = ("ros2", "ros3", "rodas3", "rodas4")
-"""Rosenbrock methods, which choose their own steps."""
+"""Rosenbrock methods with adaptive steps."""
 
 SECONDS_PER_DEGREE: Final = 240.0
-"""Difference of local time by longitude [s/degree]."""
+"""Change of local time with longitude [s/degree]."""
 
 MOST_STEPS: Final = 20_000_000
 JUST_BEFORE: Final = 1e-6
-"""Seconds before a jump at which a step that ends there takes its conditions: their limit from the left."""
+"""Time [s] before a jump at which conditions are evaluated for a step that ends there: their limit from the left."""
 
 _FINEST_SINGLE: Final = 1e-5
 Time = Annotated[Quantity, quantity_range("s", least="1e-12 s", most="1e15 s")]
@@ -62,7 +62,7 @@ Tolerance = Annotated[
 
 
 def _day(value: object) -> date:
-    """Return a calendar day, given as TOML writes it or as text."""
+    """Return a calendar day from a TOML date or from text."""
     if isinstance(value, str):
         with suppress(ValueError):
             value = date.fromisoformat(value)
@@ -75,23 +75,23 @@ Day = Annotated[date, BeforeValidator(_day)]
 
 
 class BoxTime(Section):
-    """When the box begins and ends, in local time from midnight of the first day."""
+    """Start and length of the simulation, in local time since midnight of the first day."""
 
-    start: ClockTime = setting("0 h", "Local time at which it begins.")
-    length: Time = setting(..., "How long it lasts.")
-    output_every: Time = setting("1 h", "Time between outputs; the start and the end are always there.")
+    start: ClockTime = setting("0 h", "Local time of the start.")
+    length: Time = setting(..., "Simulated time.")
+    output_every: Time = setting("1 h", "Time between outputs; the start and the end are always output.")
     restarts: tuple[TimeOfDay, ...] = setting(
-        (), "Times of day, each day, at which conditions jump: the integration restarts there.", unit="s"
+        (), "Times of day at which conditions jump on each day: the integration restarts there.", unit="s"
     )
 
     @property
     def whole(self) -> float:
-        """How long is simulated [s]."""
+        """Simulated time [s]."""
         return self.length.value
 
     @property
     def parts(self) -> str:
-        """The setting of :attr:`whole`, in words."""
+        """Name of the setting of :attr:`whole`."""
         return "time.length"
 
     @model_validator(mode="after")
@@ -103,7 +103,7 @@ class BoxTime(Section):
 
 
 class Location(Section):
-    """Where and on which day the box stands, for the sun; local time is UTC + lon/15 h."""
+    """Location and first day of the box, for the position of the sun; local time is UTC + lon/15 h."""
 
     lat: Number = setting(..., "Latitude, north positive.", unit="deg", ge=-90, le=90)
     lon: Number = setting(..., "Longitude, east positive.", unit="deg", ge=-360, le=360)
@@ -111,41 +111,34 @@ class Location(Section):
 
 
 class BoxEnvironment(Section):
-    """The air of the box; what neither the mechanism nor a formula needs may be left out."""
+    """Air of the box; values that neither the mechanism nor a formula needs may be omitted."""
 
     temperature: Temperature | None = setting(None, "Temperature, T in formulas.", unit="K")
     pressure: Pressure | None = setting(None, "Pressure, p in formulas; gives the air density.", unit="Pa")
-    humidity: Factor | None = setting(None, "Relative humidity; gives H2O unless [fixed] does.", unit="1")
-    location: Location | None = setting(None, "Gives the sun unless [rates] does.")
-    height: Height | None = setting(None, "Height of the box, over which the ground acts; for processes.")
-    land_fraction: Number | None = setting(
-        None, "Part of the ground that is land; for processes.", unit="1", ge=0, le=1
-    )
+    humidity: Factor | None = setting(None, "Relative humidity; gives H2O unless it is in [fixed].", unit="1")
+    location: Location | None = setting(None, "Gives the position of the sun unless it is in [rates].")
+    height: Height | None = setting(None, "Height of the box, for processes such as deposition.")
+    land_fraction: Number | None = setting(None, "Land fraction of the ground, for processes.", unit="1", ge=0, le=1)
 
     @field_validator("humidity")
     @classmethod
     def _a_share(cls, value: Value | None) -> Value | None:
         if isinstance(value, FormulaQuantity) and value.value > MOST_HUMIDITY:
-            percent = f"{KEY} = {value.text!r} is {100.0 * value.value:g} %, more than any air has"
-            raise refuse(f'{percent}: a number alone is a fraction; write 60 % as "60 %" or 0.6')
+            percent = f"{KEY} = {value.text!r} is {100.0 * value.value:g} %, which is not a possible humidity"
+            raise refuse(f'{percent}: a number without a unit is a fraction; write 60 % as "60 %" or 0.6')
         return value
 
 
 class BoxSolver(Section):
-    """How it is integrated."""
+    """Numerical solver."""
 
     method: Literal["ros2", "ros3", "rodas3", "rodas4", "gauss-seidel"] = setting(
-        "rodas4",
-        "A Rosenbrock method, which chooses its steps, or two-step BDF with Gauss-Seidel iteration over the species.",
+        "rodas4", "Rosenbrock method with adaptive steps, or two-step BDF with Gauss-Seidel iteration over the species."
     )
-    relative_tolerance: Number = setting(1e-6, "Error of a step over the concentration (Rosenbrock).", ge=1e-14, lt=1)
-    absolute_tolerance: Tolerance = setting(
-        "1 molecules/cm3", "Error of a step that is small enough for any concentration (Rosenbrock)."
-    )
-    most_steps: Whole = setting(
-        100_000, "Steps between two outputs after which it gives up (Rosenbrock).", ge=1, le=10**9
-    )
-    step: Time = setting("300 s", "Longest step (gauss-seidel).")
+    relative_tolerance: Number = setting(1e-6, "Relative error tolerance of a step (Rosenbrock).", ge=1e-14, lt=1)
+    absolute_tolerance: Tolerance = setting("1 molecules/cm3", "Absolute error tolerance of a step (Rosenbrock).")
+    most_steps: Whole = setting(100_000, "Maximum number of steps between two outputs (Rosenbrock).", ge=1, le=10**9)
+    step: Time = setting("300 s", "Maximum step length (gauss-seidel).")
     sweeps: Whole = setting(2, "Sweeps of the iteration in each step (gauss-seidel).", ge=1, le=1000)
     precision: Literal["double", "single"] = setting("double", "Precision of the concentrations.")
 
@@ -153,59 +146,56 @@ class BoxSolver(Section):
     def _above_rounding(self) -> Self:
         if self.method in METHODS and self.precision == "single" and self.relative_tolerance < _FINEST_SINGLE:
             raise refuse(
-                f"solver.relative_tolerance = {self.relative_tolerance:g} is finer than single precision rounds: give "
-                f"{_FINEST_SINGLE:g} or more, or double precision"
+                f"solver.relative_tolerance = {self.relative_tolerance:g} is below the round-off of single precision: "
+                f"give {_FINEST_SINGLE:g} or more, or double precision"
             )
         return self
 
 
 PROCESSES: Final = {each.section: each for each in processes_of(processes) if each.model is None}
-"""The processes of the package that conditions may have a section of, by its name.
+"""Processes of the package that can have a section in conditions, by the name of the section.
 
-A section that is written by hand belongs to the three-dimensional model: its wind, its inventory, its mechanism.
+Processes with a handwritten section are for the three-dimensional model only: its wind, inventory and mechanism.
 """
 
 _NO_DATE: Final = np.datetime64("2000-01-01", "s")
 """First day of boxes without a location."""
 
 _RESTARTS: Final = 6 * 3600.0
-"""Least time [s] between two restarts where the conditions give none."""
-
-_OF_RUNS: Final = ("model", "mechanism", "states", "output", "restart", "run")
-"""Settings that `airshed box` takes from its options; `airshed run` requires the first two."""
+"""Minimum time [s] between two restarts if the conditions do not set it."""
+_RUN_SETTINGS: Final = ("model", "mechanism", "states", "output", "restart", "run")
+"""Settings that `airshed box` has as options; `airshed run` requires the first two."""
 
 
 class _FixedConditions(RunCase):
-    """All that a box needs together with its mechanism; `docs/how-to/box.md` lists it."""
+    """Conditions of a box: all inputs except the mechanism, see `docs/how-to/box.md`."""
 
     insert_before = ""
     label = "the conditions"
 
-    title: str = setting("Airshed box", "What the box is called in files.")
+    title: str = setting("Airshed box", "Title of the box in files.")
     model: Literal["box"] = setting("box", "The model that runs the case.")
     mechanism: str = setting("", "For `airshed run`: a shipped mechanism or a reaction file.")
-    states: str = setting("", "For `airshed run`: a file with the state of each of many boxes at the start.")
+    states: str = setting("", "For `airshed run`: a file with the initial states of several boxes.")
     time: BoxTime  # type: ignore[assignment]  # local time, not UTC
     environment: BoxEnvironment = Field(default_factory=BoxEnvironment)
     initial: Mapping[str, Concentration] = setting(
-        {}, "Species at the start; those not named are as the mechanism's file has them, else 0.", unit=CONCENTRATION
+        {}, "Initial concentrations; by default those of the mechanism file, or 0.", unit=CONCENTRATION
     )
     fixed: Mapping[str, Concentration] = setting(
-        {}, "Concentrations that are prescribed: M, O2, N2, H2O, fixed species.", unit=CONCENTRATION
+        {}, "Prescribed concentrations: M, O2, N2, H2O, fixed species.", unit=CONCENTRATION
     )
-    rates: Mapping[str, Rate] = setting({}, "What the mechanism leaves open by name; SUN, sec_zenith, daylight.")
-    emission: Mapping[str, Source] = setting({}, "Sources of species.", unit=f"{CONCENTRATION}/s")
+    rates: Mapping[str, Rate] = setting({}, "Open parameters of the mechanism by name; SUN, sec_zenith, daylight.")
+    emission: Mapping[str, Source] = setting({}, "Emission rates of species.", unit=f"{CONCENTRATION}/s")
     deposition: Mapping[str, LossRate] = setting({}, "Loss rates of species.", unit="1/s")
-    weather: Mapping[str, Any] = setting(
-        {}, "Fields of the weather that processes require, each in the unit that they declare."
-    )
+    weather: Mapping[str, Any] = setting({}, "Weather fields that processes require, each in its declared unit.")
     process: tuple[ProcessSection, ...] = Field(default_factory=tuple)
     solver: BoxSolver = Field(default_factory=BoxSolver)
 
     @field_validator("rates", mode="before")
     @classmethod
     def _dotted(cls, rates: object) -> object:
-        """Read `PHOTO.jNO2 = ...`, which TOML reads as a table in a table, as a name with a dot."""
+        """Return names with a dot for nested tables, as TOML parses `PHOTO.jNO2 = ...`."""
         if not isinstance(rates, Mapping):
             return rates
         flat: dict[str, object] = {}
@@ -216,7 +206,7 @@ class _FixedConditions(RunCase):
 
     @classmethod
     def load(cls, path: str | Path, overrides: Changes = (), **sections: Any) -> Self:
-        """Read a conditions file; raises CaseError with file, line and key for everything that is wrong with it."""
+        """Read a conditions file; raises CaseError with file, line and key of each error."""
         if not Path(path).exists():
             read_toml(Path(path))  # raises
         return super().load(path, overrides, **sections)
@@ -226,12 +216,12 @@ class _FixedConditions(RunCase):
         if self.environment.pressure is not None and "M" in map(str.upper, self.fixed):
             raise refuse("the air density needs environment.pressure or fixed.M, not both")
         if {"sec_zenith", "sun"} <= set(map(str.casefold, self.rates)):
-            raise refuse("rates.sec_zenith and rates.SUN say the same thing: give one of them")
+            raise refuse("rates.sec_zenith and rates.SUN are two forms of the same quantity: give one of them")
         return self
 
     @model_validator(mode="after")
     def _usual_records(self) -> Self:
-        """Write output every `time.output_every`, and restarts with some of it, unless the conditions say otherwise."""
+        """Set output to every `time.output_every`, and restarts to a multiple of it, unless the conditions set them."""
         every = self.time.output_every
         seconds = ceil(_RESTARTS / every.value) * every.value
         usual = {
@@ -242,19 +232,19 @@ class _FixedConditions(RunCase):
         return self
 
     def _due(self) -> Due:
-        """Return what is due repeatedly; `time.output_every` has a limit of its own."""
+        """Return the intervals of output and restarts; `time.output_every` has a separate limit."""
         given = {"output": "output.", "restart": "restart."}
         prefixes = tuple(prefix for name, prefix in given.items() if name in self.model_fields_set)
         return [each for each in super()._due() if each[0].startswith(prefixes)]
 
     @property
     def start(self) -> np.datetime64:
-        """The start, UTC; without a location local time is that of 2000-01-01, UTC."""
+        """Start of the simulation (UTC); without a location midnight is 2000-01-01 00:00 UTC."""
         return midnight(self.environment.location) + np.timedelta64(round(self.time.start.value * 1e3), "ms")
 
     @contextmanager
     def naming_file(self, other: str = "states") -> Iterator[None]:
-        """Put the name of the file before messages of a CaseError, unless they start with it or another one."""
+        """Prefix messages of a CaseError with the name of the file, unless they start with it or with another file."""
         try:
             yield
         except CaseError as error:
@@ -264,18 +254,18 @@ class _FixedConditions(RunCase):
 
     @property
     def folder(self) -> Path:
-        """The folder that paths are relative to."""
+        """Base folder of relative paths."""
         return self._base if self._file is None else self._file.parent
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values, defaults included, without sections of processes that are not given."""
-        unasked = set(PROCESSES) - self.model_fields_set | ({"process"} if not self.process else set())
-        plain = {name: _plain(value) for name, value in super().to_dict().items() if name not in unasked}
+        """Return the settings as plain values, defaults included, without the sections of unused processes."""
+        unused = set(PROCESSES) - self.model_fields_set | ({"process"} if not self.process else set())
+        plain = {name: _plain(value) for name, value in super().to_dict().items() if name not in unused}
         return {name: value for name, value in plain.items() if value != ""}
 
     def conditions(self) -> dict[str, Any]:
-        """Return :meth:`to_dict` without the settings of runs, as `airshed box` needs it."""
-        return {name: value for name, value in self.to_dict().items() if name not in _OF_RUNS}
+        """Return :meth:`to_dict` without the settings of runs, for `airshed box`."""
+        return {name: value for name, value in self.to_dict().items() if name not in _RUN_SETTINGS}
 
     def conditions_file(self) -> str:
         """Return :meth:`conditions` as the text of a file."""
@@ -283,15 +273,15 @@ class _FixedConditions(RunCase):
 
 
 def midnight(location: Location | None) -> np.datetime64:
-    """Return local midnight of the first day, UTC."""
+    """Return the local midnight of the first day (UTC)."""
     if location is None:
         return _NO_DATE
     return np.datetime64(location.date, "s") - np.timedelta64(round(SECONDS_PER_DEGREE * location.lon), "s")
 
 
 def _plain(value: Any) -> Any:
-    """Return a setting with columns of files as tables."""
-    if isinstance(value, FromCsv):
+    """Return a setting as plain values, with columns of files as tables."""
+    if isinstance(value, CsvColumn):
         return value.to_dict()
     return {key: _plain(each) for key, each in value.items()} if isinstance(value, dict) else value
 
@@ -299,7 +289,7 @@ def _plain(value: Any) -> Any:
 if TYPE_CHECKING:
 
     class BoxConditions(_FixedConditions):
-        """Conditions with the sections that processes declare."""
+        """Conditions with the declared sections of processes."""
 
         def __getattr__(self, section: str) -> Section: ...
 
@@ -312,7 +302,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A time [s since local midnight of the first day]: whether conditions jump there, and whether it is an output."""
+    """Time [s since local midnight of the first day] at which a step ends: a jump, an output, or neither."""
 
     at: float
     jump: bool = False
@@ -321,9 +311,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class BoxStep:
-    """A step between two times [s since local midnight of the first day].
+    """Step between two times [s since local midnight of the first day].
 
-    end  the time, and whether conditions jump there: what comes then starts without a history
+    end  end of the step; after a jump the next step starts without a history
     """
 
     begin: float
@@ -331,34 +321,34 @@ class BoxStep:
 
     @property
     def at(self) -> float:
-        """The time whose conditions are those at the end of the step."""
+        """Time at which the conditions at the end of the step are evaluated."""
         return self.end.at - JUST_BEFORE if self.end.jump else self.end.at
 
 
 def distance(end: float) -> float:
-    """Return the time [s] within which two events of a run that ends at a time [s] are one."""
+    """Return the tolerance [s] within which two events are merged, in a run that ends at a time [s]."""
     return max(INSTANT, 1e-12 * end)
 
 
 def events(conditions: BoxConditions, corners: Iterable[float] = ()) -> list[Event]:
-    """Return the events after the start, with the end; raises CaseError for too many steps.
+    """Return the events after the start, including the end; raises CaseError for too many steps.
 
     corners  times at which conditions are not smooth
     """
-    # The number of steps and of outputs is limited.
+    # Limit the number of steps and of outputs.
     time, solver = conditions.time, conditions.solver
     length, every = time.length.value, time.output_every.value
     by_steps = solver.method == "gauss-seidel"
     longest = min(solver.step.value, every) if by_steps else every
     between = min(length, every) / solver.step.value if by_steps else 0.0
     if length / longest > MOST_STEPS or between > MOST_BETWEEN:
-        what = f"steps of solver.step = {solver.step.text!r} or outputs" if by_steps else "outputs"
+        counted = f"steps of solver.step = {solver.step.text!r} or outputs" if by_steps else "outputs"
         most = MOST_STEPS if length / longest > MOST_STEPS else MOST_BETWEEN
         raise CaseError(
-            f"time.length = {time.length.text!r} takes more than {most} {what}; make it shorter or them longer"
+            f"time.length = {time.length.text!r} has more than {most} {counted}; reduce it or increase their interval"
         )
 
-    # The end, the corners, the jumps of each day, and what is due again and again; what is as good as one is one.
+    # List the end, corners, jumps of each day, and regular outputs; merge events within the tolerance.
     start, end = time.start.value, time.start.value + time.length.value
     days = range(floor(start / SECONDS_PER_DAY), ceil(end / SECONDS_PER_DAY)) if time.restarts else range(0)
     listed = [Event(end, output=True), *(Event(at) for at in corners)]

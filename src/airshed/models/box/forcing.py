@@ -1,4 +1,4 @@
-"""The conditions of a box, or of many: values, formulas and columns of files by name, as numbers at given times."""
+"""Forcing of box models: conditions from values, formulas and columns of files, evaluated at given times."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,13 +25,13 @@ from airshed.mechanism.rate_check import RateCheck
 from airshed.mechanism.structure import units_of_open
 from airshed.models.air.light import declination, equation_of_time
 from airshed.models.box.conditions import SECONDS_PER_DEGREE, BoxConditions, Location
-from airshed.models.box.needs import SUN, Needs, by_species, in_unit
+from airshed.models.box.needs import SUN, RequiredValues, by_species, in_unit
 from airshed.models.box.processes import BoxProcesses, Moment
 from airshed.models.box.states import CellStates, refuse_touched, set_sums
-from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, FromCsv, Knots, Value, read_knots
+from airshed.models.box.values import CONCENTRATION, MOST_HUMIDITY, CsvColumn, PiecewiseLinear, Value, read_column
 
 _NUMBER_DENSITY: Final = f"/({BOLTZMANN!r}*T)*1e-6"
-_DERIVED: Final = {  # what follows from what is given
+_DERIVED: Final = {
     "p": f"M*1e6*{BOLTZMANN!r}*T",
     "M": f"p{_NUMBER_DENSITY}",
     "O2": f"{OXYGEN_FRACTION!r}*M",
@@ -51,42 +51,47 @@ RANGES: Final = {
     "deposition": (0.0, 1e9, "1/s"),
     "weather": (-np.inf, np.inf, ""),
 }
-"""What a box can have. Temperature: from below the coldest air, at the summer mesopause in 85 km (some 130 K, Luebken
-1999, J. Geophys. Res. 104, 9135), to the exosphere's 1000 K (U.S. Standard Atmosphere 1976), which is also that of flow
-reactors. Pressure: from that at 95 km to 100 bar, of laboratories. Density: what these give; and emission not more than
-that in a second, loss within a nanosecond. Fields of the weather may be anything, winds below 0."""
+"""Valid ranges of conditions.
+
+The temperature ranges from below the summer mesopause at 85 km (about 130 K, Luebken 1999, J. Geophys. Res. 104, 9135)
+to 1000 K, which occurs in the exosphere (U.S. Standard Atmosphere 1976) and in flow reactors. The pressure ranges from
+that at 95 km to 100 bar in laboratories. The range of the density follows from both. Emission is at most this density
+per second, and losses take at least a nanosecond. Weather fields have no limits, since winds may be negative.
+"""
 
 UNNEEDED: Final = {
     "T": 298.15, "p": 101325.0, "M": 2.5e19, "O2": 0.0, "N2": 0.0, "H2O": 0.0,
     "SUN": 0.0, "sec_zenith": 1.0, "daylight": 0.0,
 }  # fmt: skip
-"""Values of air and sun where the conditions give none, and nothing depends on them."""
+"""Placeholders for values of air and sun that are neither given nor needed."""
 
 _ROUND_OFF: Final = 1.0 + 1e-9
 _PARAMETER: Final = 0.0, 1e60
-"""Bounds of what a mechanism leaves open: what the conditions give is not negative."""
+"""Bounds of open parameters of a mechanism, which are not negative."""
 
 _ABOVE_ZERO: Final = ("T", "p", "M", "sec_zenith")
 
 
 class BoxForcing:
-    """Conditions of boxes: values, formulas and columns by their names in formulas, evaluated at all times at once.
+    """Conditions of boxes by their names in formulas, evaluated at several times together.
 
-    network    the mechanism, without the formulas of rates that the conditions give instead
-    initial    species number -> its value at the start;  emitted, deposited  numbers of species, rising
-    opened     what touches species together with chemistry, in words -> their numbers
+    network    mechanism, without the formulas of rates that the conditions replace
+    initial    species number -> initial value
+    emitted    numbers of emitted species, ascending
+    deposited  numbers of deposited species, ascending
+    opened     description of a process other than chemistry -> numbers of the species that it changes
     needed     names of air and sun that rate constants need
-    corners    times [s] at which conditions are known not to be smooth
+    corners    times [s] at which conditions are not smooth
     cells      number of boxes
 
-    Raises CaseError with the key, and the nearest name for one that is unknown; one error for all that is missing.
+    Raises CaseError with the key, and the nearest name for an unknown name. All missing values are in one error.
     """
 
     def __init__(
         self, conditions: BoxConditions, network: ReactionNetwork, states: CellStates | None = None,
         processes: BoxProcesses | None = None,
     ) -> None:  # fmt: skip
-        # Rates for which the side file has formulas, but the conditions too, are open again.
+        # Conditions replace the formulas of rates in the companion file of the mechanism.
         given = {name.casefold() for name in conditions.rates}
         bindings = {name: value for name, value in network.bindings.items() if name.casefold() not in given}
         self.network = network if len(bindings) == len(network.bindings) else replace(network, bindings=bindings)
@@ -98,7 +103,7 @@ class BoxForcing:
         self._location = conditions.environment.location
         self._keys: dict[str, str] = {}
         self._of_processes: dict[str, str] = {}
-        self._values: dict[str, Array | Formula | Knots] = {}
+        self._values: dict[str, Array | Formula | PiecewiseLinear] = {}
         self._own: dict[str, Array] = {}
         self.initial = by_species("initial", conditions.initial, network)
         self._add_given()
@@ -115,21 +120,21 @@ class BoxForcing:
         self._rates = RateCheck(self.network, {each.name: _PARAMETER for each in self.network.parameters})
 
     def key(self, name: str) -> str:
-        """Return the key of the conditions file that gives a value, or the process, for messages."""
+        """Return the key of a value in the conditions file, or the process that sets it, for messages."""
         return ", ".join(each[name] for each in (self._keys, self._of_processes) if name in each) or name
 
     def number(self, cell: int) -> int | None:
-        """Return the number of a cell of this rank among all cells, for messages; None where there is but one."""
+        """Return the global number of a cell of this rank, for messages; None for a single cell."""
         return self._first + cell if self.cells > 1 or self._first else None
 
     @property
     def air_changes(self) -> bool:
-        """Whether the density of air may change in time."""
+        """True if the density of air may change over time."""
         return self._moves("M", set())
 
     @property
     def by_mechanism(self) -> tuple[str, ...]:
-        """Species whose value at the start is that of the mechanism's file, above 0."""
+        """Species with a positive initial value from the mechanism file."""
         given = {*self.initial, *(self._states.species if self._states else ())}
         own = {name.casefold(): value for name, value in self.network.initial.items()}
         names = enumerate(self.network.names)
@@ -137,7 +142,7 @@ class BoxForcing:
 
     def _moves(self, name: str, above: set[str]) -> bool:
         value = self._values.get(name)
-        if name in _CLOCK or isinstance(value, Knots):
+        if name in _CLOCK or isinstance(value, PiecewiseLinear):
             return True
         names = value.names if isinstance(value, Formula) else ()
         return any(self._moves(each, above | {name}) for each in names if each not in above)
@@ -153,26 +158,26 @@ class BoxForcing:
                 self._add(name, f"environment.{key}", value)
         fixed = {name.casefold(): name for name in (*AIR_GASES, *(each.name for each in self.network.fixed))}
         for name, value in conditions.fixed.items():
-            meant = "M" if name.upper() in map(str.upper, self.network.air_names) else name
-            known = self._known("fixed", meant, fixed, f"no fixed species of {self.network.name}")
+            species = "M" if name.upper() in map(str.upper, self.network.air_names) else name
+            known = self._known("fixed", species, fixed, f"not a fixed species of {self.network.name}")
             self._add(known, f"fixed.{name}", value, molar=known != "M")
         open_ = {each.name.casefold(): each for each in self.network.parameters if each.name.casefold() not in fixed}
         names = {name.casefold(): name for name in (*SUN, *(each.name for each in open_.values()))}
         fitting = units_of_open(self.network)
         for name, value in conditions.rates.items():
-            known = self._known("rates", name, names, f"{self.network.name} leaves nothing open of this name")
+            known = self._known("rates", name, names, f"{self.network.name} has no open parameter with this name")
             self._add(known, f"rates.{name}", in_unit(f"rates.{name}", value, open_.get(name.casefold()), fitting))
         if self._states is not None:
             self._add_states(self._states)
 
     def _add_states(self, states: CellStates) -> None:
-        """Replace values of the conditions by those of each cell; the pressure also replaces M."""
+        """Replace values of the conditions by those of each cell; a pressure also replaces M."""
         own = dict(states.values)
         if states.last and {"p", "M"} <= own.keys():
-            own.pop("p" if "M" in self._keys else "M")  # a run writes both, and one follows from the other
+            own.pop("p" if "M" in self._keys else "M")  # output has both, and one follows from the other
         same = {"p": ("p", "M"), "M": ("p", "M"), "humidity": ("humidity", "H2O"), "H2O": ("humidity", "H2O")}
         for name, (values, _) in own.items():
-            # A value at the end of a run, the same in all boxes, gives way to the conditions.
+            # Conditions take precedence over a value at the end of a run that is the same in all boxes.
             given = any(each in self._keys for each in same.get(name, (name,)))
             if states.last and given and np.ptp(values) == 0.0:
                 continue
@@ -183,28 +188,28 @@ class BoxForcing:
             self._values[name] = values[:, None]
 
     def _known(self, section: str, name: str, names: Mapping[str, str], problem: str) -> str:
-        """Return the name as the mechanism has it; raises CaseError for one that is unknown or stands twice."""
+        """Return the spelling of a name in the mechanism; raises CaseError for an unknown or duplicate name."""
         known = names.get(name.casefold())
         if known is None:
             raise CaseError(f"{section}.{name}: {problem}; {suggestion(name, names.values())}")
         if known in self._keys:
-            raise CaseError(f"{section}.{name} stands twice: names differ by more than the case of letters")
+            raise CaseError(f"{section}.{name} is given twice: upper and lower case are not distinguished")
         return known
 
     def _add(self, name: str, key: str, value: Value, *, molar: bool = True) -> None:
         unit = self._take(name, key, value)
         if unit == "mol/mol":
-            if not molar or isinstance(value, FromCsv):
-                raise CaseError(f"{key} must be in {CONCENTRATION}, not a part of air")
+            if not molar or isinstance(value, CsvColumn):
+                raise CaseError(f"{key} must be in {CONCENTRATION}, not a mixing ratio")
             self._values[name] = parse(f"{value.value!r}*M", where=key)
 
     def _take(self, name: str, key: str, value: Value) -> str | None:
-        """Take a value as it is given, and return its unit."""
+        """Store a value in its given unit, and return the unit."""
         self._keys[name] = key
         unit = value.unit
-        if isinstance(value, FromCsv):
-            knots = read_knots(value, self._conditions.folder, key=key)
-            self._values[name], unit = knots, knots.unit
+        if isinstance(value, CsvColumn):
+            column = read_column(value, self._conditions.folder, key=key)
+            self._values[name], unit = column, column.unit
         elif value.formula is not None and value.formula.names:
             self._values[name] = replace(value.formula, where=key)
         else:
@@ -219,7 +224,7 @@ class BoxForcing:
         return tuple(sorted(found))
 
     def _add_processes(self) -> None:
-        """Add the weather that processes require, and the species that they change."""
+        """Add the weather for processes, and the species that processes change."""
         for name, value in self._processes.weather.items():
             self._take(f"weather {name}", f"weather.{name}", value)
         changed: dict[str, set[int]] = {"emission": {*self.emitted}, "deposition": {*self.deposited}}
@@ -233,14 +238,14 @@ class BoxForcing:
         self.emitted, self.deposited = (tuple(sorted(each)) for each in changed.values())
 
     def _add_air(self) -> None:
-        """Add what follows from pressure or density; a mechanism's own air where the conditions give none."""
+        """Add values that follow from pressure or density; without these, use the air of the mechanism."""
         own = {
             name.upper(): value for name, value in self.network.initial.items() if name.upper() in AIR_GASES and value
         }
         own |= {"M": density} if (density := own_density(self.network)) is not None else {}
         least, most, _ = RANGES["M"]
         if "M" not in self.needed and not least <= own.get("M", least) <= most:
-            own = {}  # of a mechanism without units, whose rates do not use it
+            own = {}  # a mechanism without units, whose rates do not use M
         if "p" not in self._keys and "M" not in self._keys:
             self._derive({name: repr(value) for name, value in own.items()})
         air = {"p": ("M",), "M": ("p",), "O2": ("p", "M"), "N2": ("p", "M"), "H2O": ("humidity",)}
@@ -249,7 +254,7 @@ class BoxForcing:
             self._derive({"H2O": repr(own["H2O"])})
 
     def _add_sun(self) -> None:
-        """Add what follows from the secant, the cosine or the location; else KPP's day for rates that name SUN."""
+        """Add values that follow from secant, cosine or location; otherwise the day of KPP for rates with SUN."""
         if "sec_zenith" in self._keys:
             self._derive(_BY_SECANT)
         elif "SUN" in self._keys or self._location is not None:
@@ -259,56 +264,58 @@ class BoxForcing:
             self._keys["SUN"] = "kpp_sun"
 
     def _derive(self, texts: Mapping[str, str]) -> None:
-        """Add the formulas of what is not given."""
+        """Add formulas for values that are not given."""
         for name, text in texts.items():
             if name not in self._keys:
                 self._keys[name] = name
                 self._values[name] = parse(text, where=name)
 
     def _settle(self) -> None:
-        """Remove formulas that lack a value; raise CaseError for all that is missing."""
+        """Remove formulas without all their inputs; raise CaseError with all missing values."""
         given = {name for name, key in self._keys.items() if key != name}
         clock = {"t"} | ({"cos_zenith"} if self._location is not None else {"kpp_sun"})
         formulas = self._formulas()
-        needs = Needs(self.network, formulas, {*(set(self._values) - set(formulas)), *clock})
+        required = RequiredValues(self.network, formulas, {*(set(self._values) - set(formulas)), *clock})
         called = {each.name for each in self.network.parameters if each.name in self.network.callables}
         if self.air_changes:
             self.needed.add("M")
         roots = {INPUTS.get(name, name) for name in self.needed}
         roots |= {each.name for each in self.network.parameters} - called | {name for name in given if " " not in name}
         sources = {name for name in given if " " in name}
-        # Initial values and tolerances that are a part of air need its density.
+        # Initial values and tolerances in mol/mol need the density of air.
         units = [value.unit for value in self.initial.values()]
         units += [unit for _, unit in (self._states.species.values() if self._states else ())]
         units.append(self._conditions.solver.absolute_tolerance.unit)
-        needs.check([*sorted(roots), *sorted(sources)], ["M"] if "mol/mol" in units else [])
+        required.check([*sorted(roots), *sorted(sources)], ["M"] if "mol/mol" in units else [])
         for each in self._processes.acting:
-            needs.check(sorted(each.needs), whose=each.name)
-        self._values = {name: each for name, each in self._values.items() if needs.settled(name)}
+            required.check(sorted(each.needs), whose=each.name)
+        self._values = {name: each for name, each in self._values.items() if required.settled(name)}
         start = self._conditions.time.start.value
         end = start + self._conditions.time.length.value
-        columns = [each for each in self._values.values() if isinstance(each, Knots)]
+        columns = [each for each in self._values.values() if isinstance(each, PiecewiseLinear)]
         corners = {float(time) for each in columns for time in each.times if start < time < end}
         if self._keys.get("SUN") == "kpp_sun":
             days = range(floor(start / SECONDS_PER_DAY), floor(end / SECONDS_PER_DAY) + 1)
             times = (day * SECONDS_PER_DAY + 3600.0 * hour for day in days for hour in (SUNRISE, SUNSET))
-            corners.update(time for time in times if start < time < end)  # the light of KPP's day is not smooth there
+            corners.update(
+                time for time in times if start < time < end
+            )  # the photolysis factor of KPP is not smooth there
         self.corners = sorted(corners)
 
     def at(self, times: npt.ArrayLike, cells: npt.NDArray[np.intp] | None = None) -> dict[str, Array]:
-        """Return every named value at times (time,) [s since local midnight of the first day].
+        """Return all named values at times (time,) [s since local midnight of the first day].
 
-        The shape is (cell, time), with 1 where nothing depends on it; of all cells, or of those chosen by number.
-        T [K], p [Pa], M, O2, N2, H2O [molecules cm-3], SUN, sec_zenith, daylight [1], parameters of the mechanism by
-        their name, "emission N" [molecules cm-3 s-1] and "deposition N" [s-1] of species N; what the conditions
-        neither give nor imply is not there. Raises CaseError where one of them is not finite, or below zero, and
-        MechanismError where a rate constant is.
+        The shape is (cell, time), with size 1 for an axis without variation; `cells` selects cells by number.
+        Values of air and sun are T [K], p [Pa], M, O2, N2, H2O [molecules cm-3], SUN, sec_zenith and daylight [1]. The
+        parameters of the mechanism have their own names. Rates of species N are "emission N" [molecules cm-3 s-1] and
+        "deposition N" [s-1]. Values that the conditions neither give nor imply are missing. Raises CaseError for a
+        value that is negative or not finite, and MechanismError for such a rate constant.
         """
         t = np.asarray(times, np.float64).reshape(-1)
         chosen = slice(None) if cells is None else cells
         values: dict[str, Array] = {}
         for name, each in self._values.items():
-            if isinstance(each, Knots):
+            if isinstance(each, PiecewiseLinear):
                 values[name] = each.at(t)[None]
             elif not isinstance(each, Formula):
                 values[name] = each[chosen] if len(each) > 1 else each
@@ -331,7 +338,7 @@ class BoxForcing:
         for name in (each for each in AIR_GASES if each in values and "M" in values):
             if (more := values[name] > values["M"] * _ROUND_OFF).any():
                 first = t[int(np.nonzero(more)[1][0])] if more.shape[1] > 1 else t[0]
-                raise CaseError(f"{self.key(name)} is more than all air at t = {first:g} s; it is a part of M")
+                raise CaseError(f"{self.key(name)} exceeds the density of air M at t = {first:g} s")
         names = {name: INPUTS.get(name, name) for name in self.needed}
         names |= {each.name: each.name for each in self.network.parameters}
         numbers = (self._first + np.arange(self.cells, dtype=np.float64))[chosen]
@@ -340,8 +347,8 @@ class BoxForcing:
         return values
 
     def _acted(self, values: Mapping[str, Array], times: Array, clock: Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
-        """Return the losses and sources that processes have a part in, those of the conditions added."""
-        # The cosine of a location also states how far the sun is below the horizon.
+        """Return the losses and sources that processes contribute to, including those of the conditions."""
+        # Only the cosine from a location includes angles below the horizon.
         formula = self._values.get("SUN")
         of_location = isinstance(formula, Formula) and "cos_zenith" in formula.names
         sun = np.asarray(clock["cos_zenith"]) if of_location else values.get("SUN")
@@ -360,7 +367,7 @@ class BoxForcing:
     def start(self, time: float, air: Mapping[str, Array]) -> Array:
         """Return the number density (species, cell) [molecules cm-3] at the start.
 
-        It is that of the states, else of [initial], else of the mechanism's file, else 0. Raises CaseError.
+        In order of precedence it is from the states, from [initial], from the mechanism file, or 0. Raises CaseError.
         """
         named: dict[str, npt.ArrayLike] = {"t": time, **{name: value for name, value in air.items() if " " not in name}}
         densities = np.zeros((len(self.network.species), self.cells))
@@ -370,10 +377,10 @@ class BoxForcing:
         for number, value in self.initial.items():
             key = f"initial.{self.network.names[number]}"
             if self.network.names[number] in self.network.sums:
-                raise CaseError(f"{key} is the sum of its species at the start; give those, and leave this line out")
-            if isinstance(value, FromCsv):
-                knots = read_knots(value, self._conditions.folder, key=key)
-                amount, unit = knots.at(time)[None], knots.unit
+                raise CaseError(f"{key} is the sum of its species at the start; give these, and remove this line")
+            if isinstance(value, CsvColumn):
+                column = read_column(value, self._conditions.folder, key=key)
+                amount, unit = column.at(time)[None], column.unit
             elif value.formula is not None:
                 formula = replace(value.formula, where=key)
                 amount, unit = evaluate_named({key: formula}, named)[key].reshape(-1), CONCENTRATION
@@ -381,27 +388,27 @@ class BoxForcing:
                 amount, unit = np.array([value.value]), value.unit
             wrong = ~(np.isfinite(amount) & (amount >= 0.0))
             if wrong.any():
-                text = "" if isinstance(value, FromCsv) else f" = {value.text!r}"
+                text = "" if isinstance(value, CsvColumn) else f" = {value.text!r}"
                 raise CaseError(f"{key}{text} is {amount[wrong][0]:g}; it must be finite and not below 0")
             densities[number] = amount * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         if self._states is not None:
             for number, (amounts, unit) in self._states.species.items():
-                with np.errstate(over="ignore"):  # too much is refused below
+                with np.errstate(over="ignore"):  # larger values are refused below
                     densities[number] = amounts * (air["M"].reshape(-1) if unit == "mol/mol" else 1.0)
         set_sums(self.network, densities)
         if "M" in air and (more := densities > air["M"].reshape(-1) * _ROUND_OFF).any():
             number, cell = (int(each[0]) for each in np.nonzero(more))
             density = air["M"].reshape(-1)
             name, part = self.network.names[number], densities[number, cell] / density[min(cell, density.size - 1)]
-            whose = "the mechanism's initial value" if name in self.by_mechanism else "its value at the start"
+            whose = "the initial value of the mechanism" if name in self.by_mechanism else "its initial value"
             where = f"initial.{name}: {whose}"
             if self._states is not None and number in self._states.species:
                 where = f"{self._states.source}: {name} in cell {self._first + cell}"
-            raise CaseError(f"{where} is {part:.3g} of all air; it can be 1 at most")
+            raise CaseError(f"{where} is {part:.3g} of the air; the maximum is 1")
         return densities
 
     def replay(self, cell: int, state: Array, start: float, end: float) -> dict[str, Any]:
-        """Return the conditions of one box in one interval [s] of its time, from its state (species,) at the start."""
+        """Return the conditions of one box over an interval [s], from its state (species,) at the start."""
         data = with_paths(self._conditions.conditions(), lambda file: str((self._conditions.folder / file).absolute()))
         names, length = self.network.names, f"{end - start!r} s"
         data["time"] |= {"start": f"{start!r} s", "length": length, "output_every": length}
@@ -409,7 +416,7 @@ class BoxForcing:
             name: f"{value!r} {CONCENTRATION}" for name, value in zip(names, state.tolist(), strict=True)
         }
 
-        # Values of this cell take the place of those of all cells; pressure and density give each other.
+        # Values of this cell replace those of all cells; pressure and density imply each other.
         environment = {"T": ("temperature", "K"), "p": ("pressure", "Pa"), "humidity": ("humidity", "1")}
         units = {each.name: each.unit for each in self.network.parameters}
         fixed = {each.name for each in self.network.fixed} | set(AIR_GASES)
@@ -428,9 +435,9 @@ class BoxForcing:
         return data
 
     def inputs(self, values: Mapping[str, Array]) -> list[Array]:
-        """Return values in the order of the kernel's inputs: air, sun, the parameters of the mechanism.
+        """Return values in the order of the inputs of the kernel: air, sun, parameters of the mechanism.
 
-        What no rate needs is any number, so that what it does in time need not be followed.
+        Values that no rate needs are constant placeholders, whose variation is not resolved in time.
         """
         rows = []
         for name in ("TEMP", "PRESS", *AIR_GASES, *SUN):
@@ -439,7 +446,7 @@ class BoxForcing:
         return [*rows, *(values[each.name] for each in self.network.parameters)]
 
     def _called(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the parameters that functions in Python compute, unless the conditions give them."""
+        """Return the parameters from Python functions, except for those in the conditions."""
         environment = {name: values[INPUTS.get(name, name)] for name in ("TEMP", "PRESS", *AIR_GASES, *SUN)
                        if INPUTS.get(name, name) in values}  # fmt: skip
         found = {}
@@ -450,7 +457,7 @@ class BoxForcing:
         return found
 
     def _check(self, name: str, value: Array, times: Array) -> None:
-        """Refuse a value that is not finite, or below zero, with the time at which it is first so."""
+        """Raise CaseError for an invalid value, with the first time at which it is invalid."""
         if name == "humidity" and value.max(initial=0.0) > MOST_HUMIDITY:
             raise self._too_humid(value, times)
         above = name in _ABOVE_ZERO
@@ -463,34 +470,32 @@ class BoxForcing:
         text = f" = {given.text!r}" if isinstance(given, Formula) else ""
         time = f" at t = {times[first]:g} s" if wrong.shape[1] > 1 or text else ""
         place = f" in cell {self._first + cell}" if self.cells > 1 and len(value) > 1 else ""
-        wanted = "above 0" + " while daylight is not 0" * (name == "sec_zenith") if above else "not below 0"
-        wanted = (
-            f"{least:g} to {most:g} {unit}" if unit and 0.0 < value[cell, first] < np.inf else f"finite and {wanted}"
-        )
-        raise CaseError(f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be {wanted}")
+        valid = "above 0" + " while daylight is not 0" * (name == "sec_zenith") if above else "not below 0"
+        valid = f"{least:g} to {most:g} {unit}" if unit and 0.0 < value[cell, first] < np.inf else f"finite and {valid}"
+        raise CaseError(f"{self.key(name)}{text} is {value[cell, first]:g}{time}{place}; it must be {valid}")
 
     def _too_humid(self, value: Array, times: Array) -> CaseError:
-        """Return the error of a humidity above any, which was probably meant in per cent."""
+        """Return the error for an impossible humidity, which is probably in per cent."""
         cell, first = (int(each[0]) for each in np.nonzero(value > MOST_HUMIDITY))
         given = self._values.get("humidity")
         advice, shown = (
-            'write unit = "%" or the head "NAME [%]"',
-            f": {given.source}" if isinstance(given, Knots) else "",
+            'write unit = "%" or the column heading "NAME [%]"',
+            f": {given.source}" if isinstance(given, PiecewiseLinear) else "",
         )
         if isinstance(given, Formula):
             advice, shown = f'write "{given.text} %"', f" = {given.text!r}"
         return CaseError(
-            f"{self.key('humidity')}{shown} is {value[cell, first]:g} at t = {times[first]:g} s, a fraction and more "
-            f"than any air has; if it is in per cent, {advice}"
+            f"{self.key('humidity')}{shown} is {value[cell, first]:g} at t = {times[first]:g} s, which is not a "
+            f"possible fraction; if it is in per cent, {advice}"
         )
 
 
 def cosine_at(location: Location, seconds: npt.ArrayLike) -> Array:
-    """Return the cosine of the solar zenith angle, below 0 at night, as smooth in time as double precision allows.
+    """Return the cosine of the solar zenith angle, negative at night, smooth in time to double precision.
 
     cos(z) = sin(lat) sin(dec) + cos(lat) cos(dec) cos(h),    h = 2 pi (t + equation of time)/day - pi
 
-    seconds  t [s] since local midnight of the first day, local time being UTC + lon/15 h
+    seconds  time t [s] since local midnight of the first day; local time is UTC + lon/15 h
     """
     t = np.asarray(seconds, np.float64)
     utc = np.round((t - SECONDS_PER_DEGREE * location.lon) * 1e9).astype("timedelta64[ns]")

@@ -1,6 +1,6 @@
-"""Chemistry of boxes by the kernel of the three-dimensional model, two-step formula and Gauss-Seidel iteration.
+"""Chemistry of boxes by the two-step formula with Gauss-Seidel iteration, with the kernel of the 3-D model.
 
-A kind of `cells` stage: boxes are columns of one level without transport.
+This is a kind of `cells` stage: boxes are columns of one level without transport.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,13 +28,13 @@ from airshed.program.weights import StageWeights, two_step_weights
 from airshed.runtime.model import Arrays
 
 _CLIPPED: Final = TERMS.index("clipped")
-_NUMBERS: Final = 4_000_000  # of conditions that are evaluated together
-_LARGEST_GROWTH: Final = 2.0  # of a step over the one before; the two-step formula is stable up to 1 + sqrt 2
+_NUMBERS: Final = 4_000_000  # maximum number of values of conditions in one evaluation
+_LARGEST_GROWTH: Final = 2.0  # maximum ratio of consecutive steps; the two-step formula is stable up to 1 + sqrt 2
 
 
 def compile_box(forcing: BoxForcing, precision: Literal["double", "single"]) -> StepKernel:
-    """Return the kernel of boxes, whose species with a loss rate have it as one to the ground."""
-    # The loss of species by conductances [mol/s].
+    """Return the kernel of boxes; loss rates of species are losses to the ground."""
+    # Losses are conductances [mol/s].
     rate = trace(lambda deposition, air: deposition / air).outputs
     fields = (OperatorField("deposition", "ground", species=True),)
     loss = Operator("dry_deposition", "loss", rate, tuple(forcing.deposited), fields, ground=True, term="deposited")
@@ -44,7 +44,7 @@ def compile_box(forcing: BoxForcing, precision: Literal["double", "single"]) -> 
 
 @dataclass(frozen=True)
 class GaussSeidelStep:
-    """A step as it ran: the time of its conditions, its weights, and mixing ratios of levels n-1 and n."""
+    """Record of a step: the time of its conditions, its weights, and the mixing ratios of time levels n-1 and n."""
 
     at: float
     weights: StageWeights
@@ -53,16 +53,15 @@ class GaussSeidelStep:
 
 
 class GaussSeidelCells:
-    """The state of all cells, advanced by steps of the two-step formula.
+    """State of all cells, advanced by steps of the two-step formula.
 
-    The state is mixing ratios q = c / M: a box whose air density M changes expands and is compressed with its content,
-    and nothing flows in. A box of M molecules cm-3 holds M / REFERENCE_DENSITY mol of air.
+    The state is mixing ratios q = c / M: if the air density M changes, a box expands or is compressed without inflow.
+    A box with M molecules cm-3 contains M / REFERENCE_DENSITY mol of air.
 
-    clipped  (species, cell) [molecules cm-3], in the first cell the sum of all, that was added to keep concentrations
-             from getting negative
-    records  whether :meth:`run` returns records
-    evaluated  the last time at which conditions were evaluated, and their values there, as the last of some times
-    batch    of how many steps the conditions are evaluated together
+    clipped    concentrations added to avoid negative values (species, cell) [molecules cm-3], summed in the first cell
+    records    whether :meth:`run` returns records
+    evaluated  last time at which conditions were evaluated, and their values, last in the axis of time
+    batch      number of steps whose conditions are evaluated together
     """
 
     rejected = retried = 0
@@ -88,9 +87,9 @@ class GaussSeidelCells:
         self._stored = start, self.concentrations()
 
     def run(self, number: int, stage: Stage, given: Sequence[BoxStep]) -> list[GaussSeidelStep | None]:
-        """Take steps, at most :attr:`batch`; return their records where records are made.
+        """Run at most :attr:`batch` steps; return their records if these are enabled.
 
-        Raises ChemistryFailure where a cell's state is no longer finite.
+        Raises ChemistryFailure if the state of a cell is no longer finite.
         """
         values = self.forcing.at([step.at for step in given])
         self._packed.load(values, len(given))
@@ -98,7 +97,7 @@ class GaussSeidelCells:
         return [self._step(number, step) for number, step in enumerate(given)]
 
     def _step(self, number: int, given: BoxStep) -> GaussSeidelStep | None:
-        """Take one of the loaded steps."""
+        """Run one of the loaded steps."""
         self._packed.set(number)
         length = given.end.at - given.begin
         grows = self._previous is None or length > _LARGEST_GROWTH * self._previous
@@ -109,7 +108,7 @@ class GaussSeidelCells:
             older, self._older = q if self._older is None else self._older, q
             record = GaussSeidelStep(given.at, weights, older, q)
         sums = self._stepper.step(weights, self._packed.transport, self._packed.column)
-        # The kernel keeps concentrations from getting negative, NaN too, which then shows in what it added.
+        # The kernel clips negative concentrations and NaN; the latter appear in the clipped amount.
         if not np.isfinite(sums[_CLIPPED]).all():
             raise self._failure(given, np.asarray(~np.isfinite(sums[_CLIPPED])))
         self.clipped[:, 0] += REFERENCE_DENSITY * sums[_CLIPPED]
@@ -130,7 +129,7 @@ class GaussSeidelCells:
         )
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return arrays, cells first, and plain values from which :meth:`restore` continues with the same bits."""
+        """Return arrays (cells first) and plain values, from which :meth:`restore` continues with the same bits."""
         state, stored = self._stepper.state, self._stored
         levels = {"q": state.q, "q_other": state.q_other}
         arrays = {name: self.layout.unpack(each)[:, 0, 0].T for name, each in levels.items()}
@@ -139,7 +138,7 @@ class GaussSeidelCells:
         return arrays, {"steps_of_cells": self.steps, "previous": self._previous, "stored_at": stored[0]}
 
     def restore(self, arrays: Arrays, values: dict[str, Any]) -> None:
-        """Take over what :meth:`save` returned."""
+        """Restore the state that :meth:`save` returned."""
         state = self._stepper.state
         for name, target in (("q", state.q), ("q_other", state.q_other)):
             target[...] = self.layout.pack(np.asarray(arrays[name]).T[:, None, None])
@@ -149,20 +148,20 @@ class GaussSeidelCells:
         self.steps, self._previous = values["steps_of_cells"], values["previous"]
 
     def forcing_of(self, record: GaussSeidelStep, newest: AnyArray) -> tuple[StepForcing, list[TimeLevel]]:
-        """Return what a step was given, and time levels n-1, n, n+1; `newest` is the last one."""
+        """Return the forcing of a step, and time levels n-1, n, n+1; `newest` is the last one."""
         self._packed.load(self.forcing.at([record.at]), 1)
         self._packed.set(0)
         forcing = StepForcing(record.weights, self._packed.transport, self._packed.column)
         return forcing, [TimeLevel(each, self._stepper.state.air) for each in (record.older, record.q, newest)]
 
     def mixing_ratios(self) -> AnyArray:
-        """Return a copy of the mixing ratios as they lie in memory."""
+        """Return a copy of the packed mixing ratios."""
         copy = aligned_zeros(self._stepper.state.q.shape, self._stepper.state.q.dtype)
         copy[...] = self._stepper.state.q
         return copy
 
     def air(self) -> AnyArray:
-        """Return the air of boxes at the end of the last step [mol]."""
+        """Return the air of the boxes at the end of the last step [mol]."""
         return self._stepper.state.air
 
     def reverser(self) -> Reverser:
@@ -170,7 +169,7 @@ class GaussSeidelCells:
         return self.kernel.reverser(self.layout, self._constants)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._stepper.close()
 
     def _set_mixing_ratios(self, q: Array) -> None:
@@ -183,16 +182,16 @@ class GaussSeidelCells:
         return REFERENCE_DENSITY * self.layout.unpack(mixing_ratios * air)[:, 0, 0]
 
     def _store(self, step: BoxStep) -> None:
-        """Store the state at an output, from which a failure is replayed; raises ChemistryFailure where it is none."""
+        """Store the state at an output for the replay of failures; raises ChemistryFailure if it is not finite."""
         state = self.concentrations()
         if not np.isfinite(state).all():
             raise self._failure(step, np.asarray(~np.isfinite(state).all(axis=1)))
         self._stored = step.end.at, state
 
     def _failure(self, step: BoxStep, lost: npt.NDArray[np.bool_]) -> ChemistryFailure:
-        """Return the failure of the first cell whose state is not finite after a step that lost some species.
+        """Return the failure of the first cell with values that are not finite in some species after a step.
 
-        Where the kernel has replaced such numbers by zeros, it is the cell with the largest concentration before.
+        If the kernel has replaced these values by zeros, it is the cell with the largest concentration before the step.
         """
         names = self.kernel.network.names
         begun, stored = self._stored
@@ -206,8 +205,8 @@ class GaussSeidelCells:
         listed = ", ".join(names[species] for species in np.flatnonzero(lost)[:3])
         return ChemistryFailure(
             self.kernel.network, replay, where, (begun, step.begin, end), before[:, cell],
-            tried=f"where a step of {step.end.at - step.begin:.6g} s leaves no finite numbers of {listed}",
-            remedy="shorten solver.step, or take a Rosenbrock method",
+            tried=f"where a step of {step.end.at - step.begin:.6g} s gives values of {listed} that are not finite",
+            remedy="reduce solver.step, or use a Rosenbrock method",
         )  # fmt: skip
 
     def _make_stepper(self, air: dict[str, Array]) -> Stepper:
@@ -226,7 +225,7 @@ class GaussSeidelCells:
 
 
 class PackedConditions:
-    """The conditions of one step as the kernel reads them; what changes from step to step is all that is written."""
+    """Conditions of one step in the layout of the kernel; each step writes only the values that change."""
 
     def __init__(self, layout: Layout, forcing: BoxForcing, stepper: Stepper) -> None:
         self._layout, self._forcing, self._stepper = layout, forcing, stepper
@@ -244,14 +243,14 @@ class PackedConditions:
         self._changing: list[tuple[AnyArray, AnyArray]] = []
 
     def load(self, values: dict[str, Array], count: int) -> None:
-        """Take the values of the next `count` steps."""
+        """Load the values of the next `count` steps."""
         forcing, state = self._forcing, self._stepper.state
         known = {name: values.get(name, np.full((1, 1), value)) for name, value in UNNEEDED.items()}
         air = known["M"] / REFERENCE_DENSITY
         for name in ("O2", "N2"):
             constant_fraction(f"fixed.{name}", values)
         secant = known["sec_zenith"]
-        if "SUN" in forcing.needed:  # the kernel takes 1/secant for the sun's light, also where the secant has a bound
+        if "SUN" in forcing.needed:  # the kernel computes SUN as 1/secant, even where the secant is limited
             with np.errstate(divide="ignore"):
                 secant = np.where(known["SUN"] > 0.0, 1.0 / known["SUN"], secant)
         sources: list[tuple[AnyArray, list[Array]]] = [
@@ -273,12 +272,12 @@ class PackedConditions:
                     self._changing.append((target, table))
 
     def set(self, number: int) -> None:
-        """Write the conditions of one of the loaded steps; the same air at all time levels keeps the mixing ratios."""
+        """Write the conditions of one loaded step; equal air at all time levels preserves the mixing ratios."""
         for target, table in self._changing:
             target[...] = table[number]
 
     def _table(self, rows: list[Array], count: int) -> AnyArray:
-        """Return rows (cell, time) as (time, [lat][block][row][W]); one time where nothing changes."""
+        """Return rows (cell, time) as (time, [lat][block][row][W]), with a single time if they are constant."""
         times = count if any(row.shape[1] > 1 for row in rows) else 1
         columns = self._layout.columns
         full = np.stack([np.broadcast_to(row, (columns, times)) for row in rows])
@@ -287,7 +286,7 @@ class PackedConditions:
 
 
 def constant_fraction(key: str, values: dict[str, Array]) -> float:
-    """Return the fraction that a gas has of air, which must not change: the kernel takes it as one number."""
+    """Return the mole fraction of a gas in air, which must be constant, since the kernel reads a single number."""
     name = key.partition(".")[2]
     if name not in values or "M" not in values:
         return 0.0
@@ -295,6 +294,6 @@ def constant_fraction(key: str, values: dict[str, Array]) -> float:
     if np.ptp(fraction) > 1e-9 * float(np.max(fraction)):
         raise CaseError(
             f"{key} must be a constant fraction of M with gauss-seidel; write it as a formula such as 0.2095*M, "
-            "or take another solver.method"
+            "or use another solver.method"
         )
     return float(fraction.reshape(-1)[0])

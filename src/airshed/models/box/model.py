@@ -1,9 +1,9 @@
-"""The box model: boxes of well mixed air without neighbours, as a model of the runtime.
+"""Box model: boxes of well-mixed air without neighbours, as a model of the runtime.
 
     dc/dt = P(c) - L(c) c + E - D c
 
 A step is a program of one `cells` stage, see :mod:`airshed.models.box.rosenbrock` and
-:mod:`airshed.models.box.gauss_seidel`. Steps end at outputs, at jumps of the conditions, and where they are not smooth.
+:mod:`airshed.models.box.gauss_seidel`. Steps end at outputs, and where conditions jump or are not smooth.
 """
 
 from bisect import bisect_right
@@ -50,25 +50,28 @@ RECORDED: Final = {
     "sec_zenith": ("sec_zenith", "1", "secant of the solar zenith angle, 1 at night"),
     "daylight": ("daylight", "1", "factor on photolysis"),
 }
-"""Conditions that are fields: their name, unit and text."""
+"""Conditions in the output: name, unit and text of the field."""
 
 _STANDARD_NAMES: Final = {"temperature": "air_temperature", "pressure": "air_pressure"}
 _OWN_NAMES: Final = frozenset({"time", "cell", *(name for name, _, _ in RECORDED.values())}) - {"M"}
-_NO_VALUES: Final[Any] = None  # a program of one stage copies none
+_NO_VALUES: Final[Any] = None  # a program of one stage does not copy values
 _MOST_NAMED: Final = 12
-_NO_GAS: Final = 1e4  # molecules cm-3: where nothing is above this, nothing is a gas of the air
-_OF_LARGEST: Final = 1e-10  # of the largest value: absolute tolerance of a mechanism without units
+_NO_GAS: Final = 1e4  # [molecules cm-3] smaller values are not concentrations of gases in air
+_TOLERANCE_WITHOUT_UNITS: Final = 1e-10  # absolute tolerance relative to the largest value, for numbers without units
 
 
 class BoxModel(PlainModel):
-    """Boxes of well mixed air that do not affect each other.
+    """Boxes of well-mixed air that do not affect each other.
 
-    Where the air's density M changes a box expands and is compressed with its content, and nothing flows in.
+    If the air density M changes, a box expands or is compressed without inflow.
 
-    processes  that act in them;  network  the mechanism with the reactions that they add
-    cells      the state, and what advances it;  program  of a step
-    records    of steps, for adjoints; None where none are made
-    compile_seconds  wall time of making the code;  source  of the states, for messages
+    processes  processes in the boxes
+    network    mechanism, including the reactions of processes
+    cells      state and its solver
+    program    program of a step
+    records    records of steps for adjoints; None if these are disabled
+    source     source of the initial states, for messages
+    compile_seconds  wall time of compilation
     """
 
     def __init__(
@@ -79,8 +82,8 @@ class BoxModel(PlainModel):
         # A species M replaces that of the air.
         if taken := [name for name in network.names if name in _OWN_NAMES]:
             raise CaseError(
-                f"mechanism {network.name}: species {', '.join(taken)}: the time series has variables of its own of "
-                "such names; rename the species"
+                f"mechanism {network.name}: species {', '.join(taken)}: the time series has other variables with these "
+                "names; rename the species"
             )
         self.many = states is not None and not states.single
         boxes = np.arange(float(states.cells if states and self.many else 0))
@@ -93,7 +96,7 @@ class BoxModel(PlainModel):
         self.conditions, self._units_note = _without_units(conditions, self.forcing)
         self.source = states.source if states else "states"
         self._states_note = [states.last] if states and states.last else []
-        # Times since the start at which steps end; the last one is the end of the case in any rounding.
+        # List the times since the start at which steps end; the last one is exactly the end of the case.
         time = self.conditions.time
         self.begin = Event(time.start.value, output=True)
         self.events = events(self.conditions, self.forcing.corners)
@@ -126,7 +129,7 @@ class BoxModel(PlainModel):
         return GaussSeidelCells(column, self.forcing, self.conditions, self.begin.at), column.seconds["compile"]
 
     def _specs(self) -> list[FieldSpec]:
-        """Return the fields: conditions as far as they are known, and species."""
+        """Return the fields: available conditions, and species."""
         dims = ("cell",) if self.many else ()
         species = [
             FieldSpec(each.name, dims, CONCENTRATION_UNIT, each.text or each.name, settable=True)
@@ -141,12 +144,12 @@ class BoxModel(PlainModel):
         return conditions + species
 
     def next_change(self) -> float:
-        """The time of the next event."""
+        """Return the time of the next event."""
         number = bisect_right(self._times, self.seconds + self._tolerance)
         return self._times[number] if number < len(self._times) else inf
 
     def longest_step(self, until: float) -> float:
-        """The time to `until` for methods with steps of their own, else the longest step of the conditions [s]."""
+        """Return the time to `until` for methods with adaptive steps, otherwise the maximum step [s]."""
         solver = self.conditions.solver
         return until - self.seconds if solver.method in METHODS else solver.step.value
 
@@ -163,11 +166,11 @@ class BoxModel(PlainModel):
 
     @property
     def present(self) -> Event:
-        """The present time, and whether it is an output."""
+        """Current time, and whether it is an output."""
         return self._event_at(self.seconds)
 
     def _event_at(self, seconds: float) -> Event:
-        """Return the event at a time since the start, or one that is neither jump nor output."""
+        """Return the event at a time since the start, which may be neither a jump nor an output."""
         if abs(seconds) <= self._tolerance:
             return self.begin
         number = bisect_right(self._times, seconds - self._tolerance)
@@ -176,19 +179,17 @@ class BoxModel(PlainModel):
         return Event(self.begin.at + seconds)
 
     def record(self) -> None:
-        """Make records of steps from now on, for adjoints; raises CaseError where there are none."""
+        """Record steps from now on, for adjoints; raises CaseError if these are not available."""
         if self.conditions.solver.precision != "double":
-            raise CaseError('boxes have gradients in double precision alone: take solver.precision = "double"')
+            raise CaseError('gradients of boxes need double precision: set solver.precision = "double"')
         if isinstance(self.cells, GaussSeidelCells):
             if self.many:
-                raise CaseError(
-                    "many boxes at once have gradients by Rosenbrock methods alone: take another solver.method"
-                )
+                raise CaseError("gradients of several boxes need a Rosenbrock method: use another solver.method")
             self.cells.records = True
         self.records = []
 
     def concentrations(self) -> Array:
-        """Return the state (species, cell) [molecules cm-3]; raises NumericalError where it is not finite."""
+        """Return the state (species, cell) [molecules cm-3]; raises NumericalError if it is not finite."""
         state = self.cells.concentrations()
         if not np.isfinite(state).all():
             number = int(np.argmin(np.isfinite(state).all(axis=1)))
@@ -196,12 +197,12 @@ class BoxModel(PlainModel):
         return state
 
     def view(self, name: str) -> Array:
-        """Values of a species, or of a condition at the end of the last step."""
+        """Return the values of a species, or of a condition at the end of the last step."""
         shown = self.shown()[name].copy()
         return shown if self.many else shown[0]
 
     def shown(self) -> Mapping[str, Array]:
-        """Return all fields (cell,), as they are at the end of the last step."""
+        """Return all fields (cell,) at the end of the last step."""
         if not self._shown:
             now, (at, values) = self.present, self.cells.evaluated
             time = BoxStep(now.at, now).at
@@ -212,20 +213,20 @@ class BoxModel(PlainModel):
         return self._shown
 
     def set(self, name: str, value: object) -> None:
-        """Change the concentration of a species, from which the next step goes on."""
+        """Set the concentration of a species for the next step."""
         state = self.cells.concentrations().copy()
         state[self.network.index(name)] = values_to_set(self.fields[name], value, self.domain, np.float64)
         self.cells.set_concentrations(state)
         self._shown = {}
 
     def save(self) -> Snapshot:
-        """The state of the cells."""
+        """Return the state of the cells."""
         arrays, values = self.cells.save()
         tiled = {name: array if self.many else array[0] for name, array in arrays.items()}
         return Snapshot(tiled, {}, {**self._moment(), **values})
 
     def restore(self, saved: SavedState) -> None:
-        """Take over a saved state."""
+        """Restore a saved state."""
         names = self.cells.save()[0]
         parts = {name: np.asarray(saved.part(name, self.domain.held)) for name in names}
         self.cells.restore(
@@ -235,7 +236,7 @@ class BoxModel(PlainModel):
         self._shown = {}
 
     def summary(self, *, brief: bool = False) -> Report:
-        """Concentrations at the end, and how they were computed."""
+        """Return the final concentrations, and facts of the integration."""
         rows = [
             (name, float(np.mean(values)))
             for name, values in zip(self.network.names, self.concentrations(), strict=True)
@@ -244,7 +245,7 @@ class BoxModel(PlainModel):
         return Report("Boxes of air", [] if brief else [table], self.facts())
 
     def facts(self, wall_time: float | None = None) -> dict[str, Cell]:
-        """Return how the boxes were integrated, for reports, with a wall time [s] where it is given."""
+        """Return facts of the integration for reports, with the wall time [s] if it is given."""
         solver, boxes, found = self.conditions.solver, self.cells, dict[str, Cell]()
         if solver.method in METHODS:
             tolerances = f"{solver.relative_tolerance:g} relative, {solver.absolute_tolerance.text} absolute"
@@ -267,11 +268,11 @@ class BoxModel(PlainModel):
 
     @property
     def notes(self) -> list[str]:
-        """Remarks for readers of the result."""
+        """Remarks on the result for users."""
         own = self.forcing.by_mechanism
         names = f"{', '.join(own[:_MOST_NAMED])}{' ...' * (len(own) > _MOST_NAMED)}"
-        start = f"{len(own)} species start at the initial values of the mechanism's file, since [initial] does not name"
-        notes = self._states_note + ([f"{start} them: {names}"] if own else []) + self._units_note
+        start = f"{len(own)} species that are not in [initial] have the initial values of the mechanism file"
+        notes = self._states_note + ([f"{start}: {names}"] if own else []) + self._units_note
         notes += notes_of_air(self.network, self.forcing.at([self.begin.at]))
         return [*notes, *self.processes.notes, *self.cells.notes]
 
@@ -281,25 +282,25 @@ class BoxModel(PlainModel):
         return ModelInfo(self.processes.names, groups)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self.cells.close()
 
 
 def _without_units(conditions: BoxConditions, forcing: BoxForcing) -> tuple[BoxConditions, list[str]]:
-    """Return conditions whose tolerance suits a mechanism without units, such as Robertson's, and a note of it.
+    """Return conditions with a suitable tolerance for a mechanism without units, such as Robertson's, and a note.
 
-    Its numbers are far below those of any gas: with the default tolerance they could be anything.
+    The numbers of such a mechanism are far below concentrations of gases, and below the default tolerance.
     """
     start, solver = conditions.time.start.value, conditions.solver
     largest = float(forcing.start(start, forcing.at([start])).max(initial=0.0))
     given = "solver" in conditions.model_fields_set and "absolute_tolerance" in solver.model_fields_set
     if given or forcing.emitted or not 0.0 < largest < _NO_GAS or solver.method not in METHODS:
         return conditions, []
-    text = f"{_OF_LARGEST * largest:.3g} molecules/cm3"
+    text = f"{_TOLERANCE_WITHOUT_UNITS * largest:.3g} molecules/cm3"
     solver = type(solver).model_validate({**solver.to_dict(), "absolute_tolerance": text})
     note = (
-        f"no species starts with more than {largest:.3g}: these are numbers of a mechanism without "
-        f"units; solver.absolute_tolerance is {_OF_LARGEST:g} of that"
+        f"no initial value exceeds {largest:.3g}: the mechanism has no units; "
+        f"solver.absolute_tolerance is set to {_TOLERANCE_WITHOUT_UNITS:g} of this value"
     )
     return conditions.model_copy(update={"solver": solver}), [note]
 
@@ -310,7 +311,7 @@ def build(
 ) -> BuiltModel:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
-    network, states  in place of those that the case names
+    network, states  replace those of the case
     """
     check(ranks)
     with case.naming_file(states.source if states else case.states or "states"):
@@ -326,4 +327,4 @@ def build(
 
 
 KIND = ModelKind(BoxConditions, build, info=BoxModel.info, evidence=(FAILED_CELL,))
-"""The box model."""
+"""Box model."""

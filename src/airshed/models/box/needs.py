@@ -1,4 +1,4 @@
-"""What conditions give by name against what a mechanism and formulas need: names, units, and what is missing."""
+"""Names, units and missing values of conditions that a mechanism and formulas require."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -11,27 +11,27 @@ from airshed.formula.parse import CONSTANTS, Formula, unknown_name
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.mechanism.structure import units_of_open
-from airshed.models.box.values import RATE_UNITS, FromCsv, Value, spellings, value_of
+from airshed.models.box.values import RATE_UNITS, CsvColumn, Value, spellings, value_of
 
 SUN: Final = ("SUN", "sec_zenith", "daylight")
 _DENSITY: Final = "environment.pressure or fixed.M"
 _SUN: Final = "rates.SUN, rates.sec_zenith or environment.location"
 _WATER: Final = "environment.humidity or fixed.H2O"
 
-_GIVE: Final = {
+_KEYS: Final = {
     "T": "environment.temperature", **dict.fromkeys(("p", "M", "O2", "N2"), _DENSITY),
     **dict.fromkeys(("H2O", "humidity"), _WATER), **dict.fromkeys(SUN, _SUN),
 }  # fmt: skip
-"""What a conditions file gives for a name."""
+"""Keys of a conditions file that provide a value."""
 
 
 def in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: Mapping[str, tuple[str, ...]]) -> Value:
-    """Return a value of [rates] in a unit of what it stands for: 1 for the sun, anything where nothing is known.
+    """Return a value of [rates] in a valid unit: 1 for the sun, those of the rate, or any unit if these are unknown.
 
-    A bare number is in the unit that the rate needs, unless the mechanism's file has one.
+    A number without a unit is in the unit of the rate, unless the mechanism file gives a unit.
     """
     units = ("1",) if parameter is None else spellings(fitting.get(parameter.name, RATE_UNITS))
-    if isinstance(value, FromCsv):
+    if isinstance(value, CsvColumn):
         return replace(value, units=units)
     bare = value.formula is None and value.unit == "1" and not value.text.rstrip().endswith(("%", "percent"))
     if bare and (parameter is None or not parameter.unit):
@@ -40,21 +40,21 @@ def in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: Ma
 
 
 def by_species(section: str, values: Mapping[str, Value], network: ReactionNetwork) -> dict[int, Value]:
-    """Return values by species number; raises CaseError for a name that is no species, or one that stands twice."""
+    """Return values by species number; raises CaseError for an unknown or duplicate species."""
     numbers = {name.casefold(): number for number, name in enumerate(network.names)}
     found: dict[int, Value] = {}
     for name, value in values.items():
         number = numbers.get(name.casefold())
         if number is None:
-            raise CaseError(f"{section}.{name}: no species of {network.name}; {suggestion(name, network.names)}")
+            raise CaseError(f"{section}.{name}: not a species of {network.name}; {suggestion(name, network.names)}")
         if number in found:
-            raise CaseError(f"{section}.{name} stands twice: names differ by more than the case of letters")
+            raise CaseError(f"{section}.{name} is given twice: upper and lower case are not distinguished")
         found[number] = value
     return found
 
 
-class Needs:
-    """Follows names through formulas down to what is known."""
+class RequiredValues:
+    """Search for missing values: names are followed through formulas to known values."""
 
     def __init__(self, network: ReactionNetwork, formulas: Mapping[str, Formula], known: Iterable[str]) -> None:
         self._network, self._formulas, self._known = network, formulas, frozenset(known)
@@ -62,41 +62,40 @@ class Needs:
         self._units = units_of_open(network)
 
     def settled(self, name: str) -> bool:
-        """Return whether a name follows from what is known."""
+        """Return True if a name follows from known values."""
         return not any(True for _ in self._missing(name, None, set()))
 
     def check(self, *groups: Iterable[str], whose: str = "") -> None:
-        """Raise CaseError for the first name that means nothing, else one for all names that lack a value.
+        """Raise CaseError for the first unknown name, otherwise for all names without a value.
 
-        whose  need it is, by default the mechanism's
+        whose  name of the process that requires the values, by default the mechanism
         """
         missing: list[tuple[str, str]] = []
         for name in (name for group in groups for name in group):
             for lacking, formula in self._missing(name, None, set()):
                 text = self._give(lacking)
                 if text is None and formula is not None:
-                    names = [name for name in (*self._known, *_GIVE, *self._open) if name.isidentifier()]
+                    names = [name for name in (*self._known, *_KEYS, *self._open) if name.isidentifier()]
                     raise unknown_name(formula, lacking, [*names, *FUNCTIONS, *CONSTANTS])
                 missing.append(text or ("", lacking))
         if missing:
             whose = whose or f"mechanism {self._network.name!r}"
-            heading = f"{whose} needs what the conditions do not give:"
-
-            # What to give, a line each; names below one heading share a line.
+            heading = f"{whose} needs values that the conditions do not give:"
+            # List one key per line; names with the same heading share a line.
             missing = list(dict.fromkeys(missing))
             heads = [head for head in dict.fromkeys(head for head, _ in missing) if head]
             grouped = [f"{each}: {', '.join(name for head, name in missing if head == each)}" for each in heads]
             lines = sorted(name for head, name in missing if not head) + grouped
             listed = f"{heading} {lines[0]}" if len(lines) == 1 else "\n  ".join([heading, *lines])
 
-            # Initial values 0 of the air do not count.
+            # Mention initial values of 0 for air, which are ignored.
             initial = self._network.initial.items()
             zero = ", ".join(name for name, value in initial if name.upper() in AIR_GASES and not value)
-            listed += f"\n(the initial value 0 of {zero} in the mechanism's file counts as none)" if zero else ""
+            listed += f"\n(the initial value 0 of {zero} in the mechanism file is ignored)" if zero else ""
             raise CaseError(listed)
 
     def _missing(self, name: str, formula: Formula | None, above: set[str]) -> Iterator[tuple[str, Formula | None]]:
-        """Yield names without a value, and the formula that has them; circles are errors of the evaluation."""
+        """Yield names without a value and the formula that contains them; the evaluation reports circular formulas."""
         if name in self._known or name in above:
             return
         if name not in self._formulas:
@@ -106,9 +105,9 @@ class Needs:
             yield from self._missing(needed, self._formulas[name], above | {name})
 
     def _give(self, name: str) -> tuple[str, str] | None:
-        """Return what to give, below which heading; None for a name that means nothing."""
-        if name in _GIVE:
-            return "", _GIVE[name]
+        """Return the heading and the key for a missing value; None for an unknown name."""
+        if name in _KEYS:
+            return "", _KEYS[name]
         if name not in self._open:
             return None
         fixed = any(each.name == name for each in self._network.fixed)

@@ -1,13 +1,13 @@
-"""Processes in boxes: the reactions that they add, and their losses and sources in a second, by their declarations.
+"""Processes in boxes: their reactions, loss rates and sources, from the same declarations as in the 3-D model.
 
     D = sum of L + sum of F / A,     E = sum of S M
 
-of losses L [1/s], of the air F [mol/s] with which species fall through the lower face of a box with A [mol] of air, and
-of sources S [mol/mol/s] in air of M [molecules cm-3]. The rates are the formulas that kernels compile, evaluated by
-NumPy at all times at once. Operators between cells are left out.
+with loss rates L [1/s] and sources S [mol/mol/s] in air of density M [molecules cm-3]. F [mol/s] is the air with which
+species settle through the lower face of a box that contains A [mol] of air. The rates are the formulas that kernels
+compile, evaluated by NumPy at several times together. Operators between cells are omitted.
 
-For processes each box is a column of one layer and of 1 m2; columns lie along longitude, all at the location of the
-conditions. What the conditions do not give of the place is not a number there.
+For a process each box is a column of one layer and 1 m2. All columns are at the location of the conditions. Properties
+of the location that the conditions do not give are NaN.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,40 +41,40 @@ from airshed.process.context import ProcessContext
 from airshed.process.kinds import OFFERED, Weather, arguments
 
 Rate = tuple[str, int, Array]
-"""A part of "deposition" [1/s] or "emission" [molecules cm-3 s-1], the number of its species, and (cell, time)."""
-
-_ANY_HEIGHT: Final = 1.0  # of boxes whose height no process requires
+"""Section "deposition" [1/s] or "emission" [molecules cm-3 s-1], number of the species, and values (cell, time)."""
+_ANY_HEIGHT: Final = 1.0  # placeholder if no process requires the height
 _AT_THE_GROUND: Final = frozenset(spec.name for spec in WEATHER if spec.dims == SURFACE)
 
 OF_AIR: Final[Mapping[str, tuple[str, ...]]] = {
     "temperature": ("T",), "pressure": ("p",), "air_density": ("M",), "water_vapour": ("H2O", "M"),
 }  # fmt: skip
-"""Fields of the weather that follow from [environment], and which names in formulas they need."""
+"""Weather fields that follow from [environment], with the names in formulas that they need."""
 
 _CUBIC_CENTIMETRES: Final = 1e6
 
 _FOLLOWS_FROM: Final[Mapping[str, tuple[str, ...]]] = {
     **OF_AIR, "air": ("M",), "cos_zenith": ("SUN",), "light": ("daylight",), "sun_height": ("SUN",),
 }  # fmt: skip
-"""Names in formulas of conditions from which arguments of processes follow."""
+"""Arguments of processes, with the names in formulas of conditions from which they follow."""
 
 _OF_HEIGHT: Final = {"air", "thickness", "layer_thickness"}
 _SUN: Final = "height of the sun"
-_STORED: Final = 4  # numbers of columns for which a process is stored
+_STORED: Final = 4  # size of the cache of bound processes, by number of columns
 
 _ALWAYS: Final = {
     spec.name: spec.unit for spec in WEATHER if not spec.name.startswith("air_") and spec.name not in OF_AIR
 }
-"""Fields that every state of the weather holds, which methods may read undeclared, and their units."""
+"""Weather fields that methods may read without a declaration, and their units."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """The conditions of boxes at some times: (cell, time), with 1 where nothing depends on it.
+    """Conditions of boxes at some times: (cell, time), with size 1 for an axis without variation.
 
-    times    (time,) [s since local midnight of the first day]
-    values   by their names in formulas;  weather  the fields of [weather]
-    sun      cosine of the sun's zenith angle; None where the conditions do not give it
+    times    times (time,) [s since local midnight of the first day]
+    values   values by their names in formulas
+    weather  fields of [weather]
+    sun      cosine of the solar zenith angle; None if the conditions do not give it
     """
 
     times: Array
@@ -84,7 +84,7 @@ class Moment:
 
     @cached_property
     def air(self) -> dict[str, Array]:
-        """The air by the names that processes have for it, as far as the conditions give it."""
+        """Available properties of the air, by their names in processes."""
         values = self.values
         own = {"T": "temperature", "p": "pressure", "SUN": "cos_zenith", "daylight": "light"}
         found = {name: values[each] for each, name in own.items() if each in values}
@@ -96,16 +96,18 @@ class Moment:
 
     @property
     def state(self) -> dict[str, Array]:
-        """All fields of the weather."""
+        """All weather fields."""
         return {name: self.air[name] for name in OF_AIR if name in self.air} | dict(self.weather)
 
 
 class BoxProcess:
-    """A process of the conditions, in boxes; raises CaseError for settings that do not fit the mechanism.
+    """Process in boxes; raises CaseError for settings that do not fit the mechanism.
 
-    name       of its section;  order  among processes
-    is_on      whether its settings let it act anywhere
-    operators  those that have a meaning in a box;  reactions  that it adds to the mechanism
+    name       name of its section
+    order      order among processes
+    is_on      whether its settings enable it
+    operators  operators that apply to a box
+    reactions  reactions that it adds to the mechanism
     """
 
     def __init__(
@@ -129,10 +131,10 @@ class BoxProcess:
         self._arguments = frozenset(self._followed(name for act in acts for name in arguments(act.function)))
         instants = [name for name in self._arguments if name in self._own.instants]
         self._has_methods = any(self._is_method(name) for name in instants)
-        """Whether some function of instants may read any field."""
+        """True if a function of instants may read any field."""
 
     def _followed(self, names: Iterable[str]) -> Iterator[str]:
-        """Yield arguments, and those of the functions of instants that give them."""
+        """Yield arguments, and the arguments of the functions of instants that compute them."""
         for name in names:
             yield name
             if name in self._own.instants and not self._is_method(name):
@@ -143,13 +145,13 @@ class BoxProcess:
 
     @cached_property
     def weather(self) -> dict[str, Weather]:
-        """The fields of the weather that it reads, by their names in the state: for methods all that it declares."""
+        """Weather fields of the process by their names in the state; with methods all declared fields."""
         declared = self._own.weather.items()
         return {each.field: each for name, each in declared if self._has_methods or name in self._arguments}
 
     @cached_property
-    def _of_place_and_air(self) -> frozenset[str]:
-        """What rates read of the air of the cell, and functions of instants of the place."""
+    def _location_and_air_inputs(self) -> frozenset[str]:
+        """Properties of the air that rates read, and of the location that functions of instants read."""
         found = {name for each in self.operators for rate in each.rate for name in symbols(rate) if name in AIR}
         found |= {"air"} if any(each.kind == "settling" for each in self.operators) else set()
         known = {*self._own.settings, *self._own.weather, *self._own.instants}
@@ -157,30 +159,30 @@ class BoxProcess:
 
     @property
     def needs(self) -> set[str]:
-        """Names in formulas of conditions that it requires."""
-        read = self._of_place_and_air | {name for name, each in self.weather.items() if not each.optional}
+        """Required names in formulas of conditions."""
+        read = self._location_and_air_inputs | {name for name, each in self.weather.items() if not each.optional}
         of_sources = {"M"} if any(each.kind == "source" for each in self.operators) else set()
         return {name for each in read for name in _FOLLOWS_FROM.get(each, ())} | of_sources
 
     def touched(self, section: str) -> set[int]:
-        """Return the numbers of species for which it has a "deposition" or an "emission"."""
+        """Return the numbers of species with a rate in "deposition" or "emission"."""
         return {species for each in self.operators if _section(each.kind) == section for species in each.species}
 
     def check(self, weather: Iterable[str]) -> None:
-        """Raise CaseError where the conditions lack the height, the land, or a field of [weather]."""
+        """Raise CaseError if the conditions lack the height, the land fraction, or a field of [weather]."""
         environment, given = self._environment, set(weather)
-        if environment.height is None and (self._has_methods or self._of_place_and_air & _OF_HEIGHT):
+        if environment.height is None and (self._has_methods or self._location_and_air_inputs & _OF_HEIGHT):
             raise CaseError(f'{self.name} needs the height of the box; give environment.height, such as "1 km"')
-        if environment.land_fraction is None and "land_fraction" in self._of_place_and_air:
-            raise CaseError(f"{self.name} needs to know of land and sea; give environment.land_fraction, from 0 to 1")
+        if environment.land_fraction is None and "land_fraction" in self._location_and_air_inputs:
+            raise CaseError(f"{self.name} needs the land fraction; give environment.land_fraction, from 0 to 1")
         for name, each in self.weather.items():
             if not each.optional and name not in OF_AIR and name not in given:
                 needed = f"{self.name} needs {name} [{each.unit}], which the conditions do not give"
-                raise CaseError(f"{needed}; {where_to_give(name)}")
+                raise CaseError(f"{needed}; {advice_for(name)}")
 
     def rates(self, moment: Moment) -> Iterator[Rate]:
-        """Yield its losses and sources at some times; raises DataError where a field of it is not finite."""
-        given = {**self._air_of(moment), **self._fields(moment)}
+        """Yield losses and sources at some times; raises DataError if a field is not finite."""
+        given = {**self._box_air(moment), **self._fields(moment)}
         for operator in self.operators:
             numbers = {name: np.reshape(each, (-1, 1, 1)) for name, each in operator.numbers.items()}
             rate = evaluate(operator.rate[0], {**given, **numbers})
@@ -192,8 +194,8 @@ class BoxProcess:
             for species, own in zip(operator.species, full, strict=True):
                 yield _section(operator.kind), species, own
 
-    def _air_of(self, moment: Moment) -> dict[str, Array]:
-        """Return the air of the box, which stands on 1 m2."""
+    def _box_air(self, moment: Moment) -> dict[str, Array]:
+        """Return the air of the box with a base of 1 m2."""
         height, air = self._environment.height, moment.air
         if height is None:
             return air
@@ -203,11 +205,11 @@ class BoxProcess:
     def _fields(self, moment: Moment) -> dict[str, Array]:
         """Return the fields of instants, (cell, time) or (species, cell, time).
 
-        Functions get all boxes and times at once, as columns; methods get the boxes at one time after the other.
+        Functions receive all boxes and times together, as columns. Methods receive the boxes at one time per call.
         """
         if not any(each.fields for each in self.operators):
             return {}
-        free, read = self._has_methods, self._of_place_and_air
+        free, read = self._has_methods, self._location_and_air_inputs
         given = {name: each for name, each in moment.state.items() if free or name in self.weather}
         if moment.sun is not None and (free or "sun_height" in read):
             given[_SUN] = moment.sun
@@ -225,7 +227,7 @@ class BoxProcess:
         return {name: np.stack([part[name] for part in parts], axis=-1) for name in parts[0]}
 
     def _in_columns(self, state: Mapping[str, Array], seconds: Any, columns: int = 1) -> dict[str, Array]:
-        """Return the fields (column,) or (species, column) for a state (column,); seconds may be an array of that."""
+        """Return the fields (column,) or (species, column) for a state (column,); seconds may be such an array."""
         columns = max([columns, np.size(seconds), *(each.size for each in state.values())])
         self._sun = state.get(_SUN, self._sun)
         bound = self._bound(columns)
@@ -243,10 +245,11 @@ def _section(kind: Kind) -> str:
 class BoxProcesses:
     """Processes in boxes.
 
-    network  the mechanism with the reactions that they add
-    acting   those with losses or sources, in their order
-    names    of all that change something, for reports;  notes  remarks on the others
-    weather  the fields of [weather] in the units of the processes
+    network  mechanism with the reactions of processes
+    acting   processes with losses or sources, in order
+    names    names of all processes with an effect, for reports
+    notes    remarks on processes without an effect
+    weather  fields of [weather] in the units of the processes
     """
 
     network: ReactionNetwork
@@ -257,9 +260,9 @@ class BoxProcesses:
 
 
 def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, allow_code: bool) -> BoxProcesses:
-    """Return the processes of conditions; raises CaseError for what does not fit or is missing.
+    """Return the processes of conditions; raises CaseError for invalid or missing settings.
 
-    allow_code  whether those in files may run
+    allow_code  whether Python files of processes may run
     """
     sections = [name for name in PROCESSES if name in conditions.model_fields_set]
     asked = [RequestedProcess(name, PROCESSES[name], getattr(conditions, name)) for name in sections]
@@ -267,8 +270,7 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
     for each in asked:
         for name in each.process.declaration.updates:
             raise CaseError(
-                f"{each.where}: {name}() is an update, which boxes do not run; in a box a process acts by loss, source "
-                "and reactions"
+                f"{each.where}: {name}() is an update, which boxes do not support; use loss, source or reactions"
             )
     substances = _deposition_map(network) if asked else DepositionMap()
     if "particles" in sections:
@@ -281,8 +283,8 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
         one.check(weather)
     reactions = tuple(reaction for each in found for reaction in each.reactions)
     notes = [
-        f"{each.name} does nothing in a box: it acts between cells" if each.is_on else
-        f"{each.name} does nothing: its settings leave it off, or name no species of {network.name}"
+        f"{each.name} has no effect in a box: it acts between cells" if each.is_on else
+        f"{each.name} has no effect: its settings disable it, or name no species of {network.name}"
         for each in found if not (each.operators or each.reactions)
     ]  # fmt: skip
     return BoxProcesses(
@@ -295,7 +297,7 @@ def processes_in_box(conditions: BoxConditions, network: ReactionNetwork, *, all
 
 
 def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict[str, Value]:
-    """Return the fields of [weather] in the units of processes; raises CaseError, also where two units differ."""
+    """Return the fields of [weather] in the units of processes; raises CaseError, also for conflicting units."""
     units = dict(_ALWAYS)
     declared = [(each.section, list(each.declaration.weather.values())) for each in PROCESSES.values()]
     for name, fields in [*declared, *((each.name, list(each.weather.values())) for each in processes)]:
@@ -303,10 +305,10 @@ def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict
             check_weather_unit(name, each, units)
     for name in conditions.weather:
         if name in OF_AIR:
-            raise CaseError(f"weather.{name}: it follows from [environment] and [fixed]; leave it out")
+            raise CaseError(f"weather.{name} follows from [environment] and [fixed]; remove it")
         if name not in units:
             known = [each for each in units if each not in OF_AIR]
-            raise CaseError(f"weather.{name}: no process requires such a field; {suggestion(name, known)}")
+            raise CaseError(f"weather.{name}: no process reads this field; {suggestion(name, known)}")
     return {name: value_of(each, (units[name],), where=f"weather.{name}") for name, each in conditions.weather.items()}
 
 
@@ -314,10 +316,10 @@ def _context(
     columns: int, environment: BoxEnvironment, network: ReactionNetwork, substances: DepositionMap,
     sun_height: Callable[[float], Array],
 ) -> ProcessContext:  # fmt: skip
-    """Return what processes are given of boxes; times are counted from local midnight of the first day.
+    """Return the context of boxes for processes; times are since local midnight of the first day.
 
-    substances  as which species deposit
-    sun_height  cosine of the sun's zenith angle (lat, lon) at a time [s]
+    substances  surrogates of species for deposition
+    sun_height  function that returns the cosine of the solar zenith angle (lat, lon) at a time [s]
     """
     location = environment.location
     top = _ANY_HEIGHT if environment.height is None else environment.height.value
@@ -334,7 +336,7 @@ def _context(
 
 
 def _deposition_map(network: ReactionNetwork) -> DepositionMap:
-    """Return as which substances species deposit by the mechanism's species map."""
+    """Return the surrogates of species for deposition from the species map of the mechanism."""
     file = network.sources[0] if network.sources else ""
     found = species_map_of(file if Path(file).is_file() else network.name, network.name)
     known, given = {name.casefold(): name for name in network.names}, found.deposition
@@ -344,9 +346,11 @@ def _deposition_map(network: ReactionNetwork) -> DepositionMap:
 
 
 class BoxWeather:
-    """The state of the air for a method of a process: fields as attributes, (..., lat, lon).
+    """State of the air for a method of a process: fields as attributes, (..., lat, lon).
 
-    fields  name -> values (column,);  declared  those that the process declares;  whose  its name, for messages
+    fields    name -> values (column,)
+    declared  fields that the process declares
+    whose     name of the process, for messages
 
     A field has one level, or two on layer faces; a field at the ground has none.
     """
@@ -355,9 +359,9 @@ class BoxWeather:
         self._fields, self._declared, self._whose = fields, declared, whose
 
     def __getattr__(self, name: str) -> Array:
-        """Return a field; raises :class:`NotGiven` for one that the conditions do not give."""
+        """Return a field; raises :class:`MissingFieldError` if the conditions do not give it."""
         if name not in self._fields:
-            raise NotGiven(f"{self._whose} needs {name}, which the conditions do not give; {where_to_give(name)}")
+            raise MissingFieldError(f"{self._whose} needs {name}, which the conditions do not give; {advice_for(name)}")
         value = self._fields[name]
         if name in _AT_THE_GROUND:
             return value[None]
@@ -365,16 +369,16 @@ class BoxWeather:
         return value[None] if shape == "surface" else np.repeat(value[None, None], 1 + (shape == "layer_faces"), axis=0)
 
     def get(self, name: str) -> Array | None:
-        """Return a field, None where the conditions do not give it."""
+        """Return a field, None if the conditions do not give it."""
         return getattr(self, name) if name in self._fields else None
 
 
-class NotGiven(DataError, AttributeError):  # noqa: N818  so that getattr() with a default finds it
-    """A field of the weather that a process needs and conditions do not give."""
+class MissingFieldError(DataError, AttributeError):  # an AttributeError, so that getattr() returns its default
+    """Weather field that a process needs and the conditions do not give."""
 
 
-def where_to_give(name: str) -> str:
-    """Return what to write for a field of the weather."""
+def advice_for(name: str) -> str:
+    """Return the advice of a message for a missing weather field."""
     if name not in OF_AIR:
         return f"write {name} under [weather]"
     give = {"T": "environment.temperature", "H2O": "environment.humidity or fixed.H2O"}

@@ -1,10 +1,10 @@
-"""Chemistry of boxes by a Rosenbrock method, with conditions that are exact in time: a kind of `cells` stage.
+"""Chemistry of boxes by a Rosenbrock method with conditions that are exact in time: a kind of `cells` stage.
 
-The record of an interval is the state at its start, the inputs, and the step that was tried first. The same steps
-follow from these, and are recorded one by one when an adjoint crosses the interval.
+The record of an interval is the state at its start, the inputs, and the first trial step. The same steps follow from
+these, and are recorded individually when the adjoint of the interval is computed.
 
-Between two events all that depends on time is a Chebyshev series, see :mod:`airshed.models.box.series`. Where a formula
-jumps or bends the interval is cut there, found by halving. A cell's result does not depend on the others.
+Between two events all time-dependent inputs are Chebyshev series, see :mod:`airshed.models.box.series`. The interval
+is split where a formula jumps or bends, which is located by bisection. Cells are independent of each other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,17 +39,17 @@ from airshed.program.stage import Stage
 from airshed.runtime.model import Arrays
 
 Cells = npt.NDArray[np.intp]
-_SAMPLES: Final = 4_000_000  # numbers that are evaluated together
-_MOST_CUTS: Final = 120  # of an interval between two events
-_LEAST: Final = 1e-3  # of the largest value in an interval: what is smaller need not be as exact
-_ROUGH: Final = 1e-7  # error of a series that is still good enough where none is better
+_SAMPLES: Final = 4_000_000  # maximum number of values in one evaluation
+_MOST_CUTS: Final = 120  # maximum number of splits of an interval between two events
+_LEAST: Final = 1e-3  # the tolerance does not decrease for values below this fraction of the largest one
+_ROUGH: Final = 1e-7  # accepted error of a series if splitting does not improve it
 
 _FIRST_RETRY, _MORE_STEPS = 1e-6, 10
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """Cells whose content was multiplied by factors where the density of their air jumped."""
+    """Record of cells whose concentrations were scaled at a jump of the air density."""
 
     cells: Cells
     factor: Array
@@ -57,11 +57,12 @@ class Expansion:
 
 @dataclass(frozen=True)
 class BoxInterval:
-    """An interval of some length [s] over which cells were integrated in one call.
+    """Record of an interval [s] over which cells were integrated in one call.
 
     rows      inputs of the kernel, emissions and loss rates as series, coefficients (cell or 1, term)
-    y         (species, cell) [molecules cm-3] at its beginning
-    first     (cell,) [s] the step to try first;  accepted  (cell,) how many steps counted
+    y         concentrations at the beginning (species, cell) [molecules cm-3]
+    first     first trial step (cell,) [s]
+    accepted  number of accepted steps (cell,)
     """
 
     solver: CellSolver
@@ -73,13 +74,13 @@ class BoxInterval:
     accepted: npt.NDArray[np.int32]
 
     def of(self, chosen: Cells) -> "BoxInterval":
-        """Return the interval of some of its cells, by their number in it."""
+        """Return the interval for some of its cells, by their index in it."""
         rows = [row if len(row) == 1 else row[chosen] for row in self.rows]
         parts = self.cells[chosen], self.length, rows, self.y[:, chosen], self.first[chosen], self.accepted[chosen]
         return BoxInterval(self.solver, *parts)
 
     def recorded(self) -> AcceptedSteps:
-        """Repeat its steps and return them."""
+        """Repeat the steps and return them."""
         kernel = self.solver.kernel
         width, count = kernel.shape.width, len(self.cells)
         packed = pack_cells(self.y, width, kernel.dtype)
@@ -92,7 +93,7 @@ class BoxInterval:
         inputs = table_of(self.rows, count, width)
         self.solver.advance(state, inputs, steps, 0.0, self.length, CellExtras(record=record))
         if not np.array_equal(steps.accepted.reshape(-1)[:count], self.accepted):
-            raise NumericalError("a box takes other steps the second time: there is no adjoint of the first ones")
+            raise NumericalError("the repeated integration of a box has different steps: it has no adjoint")
         return record
 
 
@@ -110,7 +111,8 @@ def table_of(rows: Sequence[Array], count: int, width: int) -> AnyArray:
 class _Inputs:
     """Inputs of the kernel over intervals [s].
 
-    numbers  of intervals, by their start and end;  good  where all series are good, (cell or 1, interval)
+    numbers  index of each interval, by its start and end
+    good     True where all series are accurate (cell or 1, interval)
     """
 
     numbers: dict[tuple[float, float], int]
@@ -119,15 +121,16 @@ class _Inputs:
 
 
 class RosenbrockCells:
-    """The state of all cells, advanced from event to event.
+    """State of all cells, advanced from event to event.
 
-    y        (species, cell) [molecules cm-3]
-    clipped  (species, cell) [molecules cm-3] that was added to keep concentrations from getting negative
-    notes    remarks on the result
-    steps    that counted, of all cells;  rejected  those that were not accurate enough
-    keys     what conditions call the inputs of the kernel
-    evaluated  the time at which all conditions were evaluated, the start, and their values there
-    retried  how many times a cell had to restart an interval with smaller steps
+    y          concentrations (species, cell) [molecules cm-3]
+    clipped    concentrations added to avoid negative values (species, cell) [molecules cm-3]
+    notes      remarks on the result
+    steps      number of accepted steps of all cells
+    rejected   number of rejected steps of all cells
+    keys       keys of the inputs of the kernel in the conditions
+    evaluated  time of the last evaluation of all conditions, the start, and their values
+    retried    number of times that a cell restarted an interval with smaller steps
     """
 
     batch = 1
@@ -160,7 +163,7 @@ class RosenbrockCells:
         self._record: list[BoxInterval | Expansion] = []
 
     def run(self, number: int, stage: Stage, given: Sequence[BoxStep]) -> list[list[BoxInterval | Expansion]]:
-        """Integrate over steps; return the records of each, in their order."""
+        """Integrate over steps; return the records of each step in order."""
         return [self._advance(step) for step in given]
 
     def _advance(self, given: BoxStep) -> list[BoxInterval | Expansion]:
@@ -174,7 +177,7 @@ class RosenbrockCells:
         self.integrate(everything[fine], start, end, [row.of(fine, here) for row in inputs.rows])
         if not fine.all():
             sizes = [row.size[:, min(here, row.size.shape[1] - 1)] for row in inputs.rows]
-            _Cutter(self, start, end, sizes).cross(everything[~fine])
+            _IntervalSplitter(self, start, end, sizes).integrate(everything[~fine])
         if given.end.jump:
             self._step[:] = 0.0
         return self._record
@@ -189,13 +192,13 @@ class RosenbrockCells:
         self._step[:] = 0.0
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return arrays, cells first, and plain values from which :meth:`restore` continues with the same bits."""
+        """Return arrays (cells first) and plain values, from which :meth:`restore` continues with the same bits."""
         density = {} if self._density is None else {"density": self._density}
         arrays = {"y": self.y.T, "clipped": self.clipped.T, "first_step": self._step, **density}
         return arrays, {"counts": [self.steps, self.rejected, self.retried], "notes": list(self.notes)}
 
     def restore(self, arrays: Arrays, values: dict[str, Any]) -> None:
-        """Take over what :meth:`save` returned."""
+        """Restore the state that :meth:`save` returned."""
         self.y[...], self.clipped[...], self._step[...] = arrays["y"].T, arrays["clipped"].T, arrays["first_step"]
         if self._density is not None:
             self._density[...] = arrays["density"]
@@ -203,7 +206,7 @@ class RosenbrockCells:
         self.notes[:] = values["notes"]
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for _, solver in self._solvers:
             solver.close()
 
@@ -217,10 +220,10 @@ class RosenbrockCells:
         return _Inputs({each: number for number, each in enumerate(pairwise(edges))}, rows, _good(rows, len(edges) - 1))
 
     def _make_solvers(self, air: dict[str, Array], threads: int) -> list[tuple[Array, CellSolver]]:
-        """Return solvers, each with the cells (a mask) that are its own.
+        """Return solvers, each with a mask of its cells.
 
-        A tolerance that is a part of air uses the power of two next to the air's density: a few solvers suffice for any
-        number of cells, and the solver of a cell does not depend on the others.
+        A tolerance in mol/mol is scaled by the power of two nearest to the air density. A few solvers then suffice for
+        any number of cells, and the solver of a cell does not depend on other cells.
         """
         solver = self.conditions.solver
         absolute = np.full(self.forcing.cells, solver.absolute_tolerance.value)
@@ -257,7 +260,7 @@ class RosenbrockCells:
         return [*rows, *(differences.get(species, other) for species in self._sources.lost)]
 
     def integrate(self, cells: Cells, start: float, end: float, rows: list[Array]) -> None:
-        """Advance some cells over an interval in which all inputs are series, coefficients (cell, term)."""
+        """Advance some cells over an interval with inputs from series, coefficients (cell, term)."""
         self._expand(cells, rows[2], beginning=True)
         for own, solver in self._solvers:
             chosen = own[cells]
@@ -282,7 +285,7 @@ class RosenbrockCells:
         self.clipped[:, cells] += clipped
 
     def _retry(self, interval: BoxInterval, start: float, end: float) -> tuple[Array, Array]:
-        """Return y and what was clipped of cells that restart with smaller steps; raise ChemistryFailure."""
+        """Integrate cells again with smaller steps; return y and clipped values, or raise ChemistryFailure."""
         solver, count = interval.solver.with_more_steps(_MORE_STEPS), len(interval.cells)
         first = np.full(count, _FIRST_RETRY * interval.length)
         y, clipped, steps = self._solve(solver, interval.y, list(interval.rows), interval.length, first)
@@ -314,7 +317,7 @@ class RosenbrockCells:
         return unpack_cells(packed, count), unpack_cells(clipped, count), steps
 
     def _expand(self, cells: Cells, air: Array, *, beginning: bool) -> None:
-        """Where the air's density has jumped, expand or compress what is in it; note the density at the end."""
+        """Scale concentrations at a jump of the air density; store the density at the end."""
         if self._density is None:
             return
         signs = np.where(np.arange(air.shape[1]) % 2, -1.0, 1.0) if beginning else np.ones(air.shape[1])
@@ -327,8 +330,8 @@ class RosenbrockCells:
         self._density[cells] = density
 
 
-class _Cutter:
-    """Crosses an interval in which some values are not smooth, in pieces in which they are."""
+class _IntervalSplitter:
+    """Integration over an interval in which some inputs are not smooth, in smooth pieces."""
 
     def __init__(self, boxes: RosenbrockCells, start: float, end: float, sizes: list[Array]) -> None:
         self._boxes, self._start, self._end = boxes, start, end
@@ -336,8 +339,8 @@ class _Cutter:
         self._floors = [_LEAST * size for size in sizes]
         self._tiny = max(1e-9, 16.0 * np.finfo(np.float64).eps * max(abs(start), abs(end)))
 
-    def cross(self, cells: Cells, start: float | None = None, end: float | None = None) -> None:
-        """Integrate cells over a part of the interval, by default all of it."""
+    def integrate(self, cells: Cells, start: float | None = None, end: float | None = None) -> None:
+        """Integrate cells over a part of the interval, by default over all of it."""
         a, b = self._start if start is None else start, self._end if end is None else end
         rows = self._boxes.rows(np.array([a]), np.array([b]), cells)
         if b - a <= 4.0 * self._tiny:
@@ -353,10 +356,10 @@ class _Cutter:
             self._boxes.integrate(cells[good], a, b, [row.of(good, 0) for row in rows])
         for group, edges in self._cut(cells[~good], a, b) if not good.all() else ():
             for left, right in pairwise(edges):
-                self.cross(group, left, right)
+                self.integrate(group, left, right)
 
     def _cut(self, cells: Cells, a: float, b: float) -> list[tuple[Cells, list[float]]]:
-        """Return groups of cells and where to cut: around a jump or a bend, by halves towards what is only steep."""
+        """Return groups of cells and their splits: around a jump or a bend, or by bisection for steep inputs."""
         groups: list[tuple[Cells, float, float, set[float]]] = [(cells, a, b, {a, b})]
         found = []
         while groups:
@@ -375,9 +378,9 @@ class _Cutter:
         return found
 
     def _good(self, rows: list[Series], cells: Cells, intervals: int, length: float) -> npt.NDArray[np.bool_]:
-        """Return whether all series are good in intervals of this length, (cell, interval).
+        """Return True where all series are accurate in intervals of this length, (cell, interval).
 
-        What is missed counts by how long it lasts: so the search for a bend, or in rounding noise, comes to an end.
+        The tolerance increases for short intervals, so that the search for a bend ends, also in rounding noise.
         """
         tolerance = min(TOLERANCE * (self._end - self._start) / length, _ROUGH)
         good = np.ones((len(cells), intervals), bool)
@@ -386,23 +389,23 @@ class _Cutter:
         return good
 
     def _accept(self, rows: list[Series]) -> None:
-        """Take series that are a little rough, with a note; raise CaseError for what no series follows."""
+        """Accept slightly inaccurate series with a note; raise CaseError for an input that no series can represent."""
         errors = [float((row.miss / np.where(row.size > 0.0, row.size, 1.0)).max(initial=0.0)) for row in rows]
         worst = int(np.argmax(errors))
         name = self._boxes.keys[worst]
         span = f"between t = {self._start:.10g} s and {self._end:.10g} s"
         if errors[worst] > _ROUGH:
             raise CaseError(
-                f"{name} changes too often {span} to be followed: give it smoother, list its jumps under "
-                "time.restarts, or shorten time.output_every"
+                f"{name} changes too often {span} to be resolved: smooth it, list its jumps in time.restarts, or "
+                "reduce time.output_every"
             )
-        note = f"{name} is not smooth: it is followed to a relative error of {_ROUGH:g} at worst"
+        note = f"{name} is not smooth: it is resolved to a relative error of at most {_ROUGH:g}"
         if note not in self._boxes.notes:
             self._boxes.notes.append(note)
 
 
 def _good(rows: list[Series], intervals: int) -> npt.NDArray[np.bool_]:
-    """Return whether all series are good, (cell, interval) with one cell where it is the same for all."""
+    """Return True where all series are accurate, (cell, interval), with one cell if it is the same for all."""
     good = np.ones((1, intervals), bool)
     for row in {id(row): row for row in rows}.values():
         good = good & row.good()

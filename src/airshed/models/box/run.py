@@ -1,4 +1,4 @@
-"""Runs boxes of air from conditions to a data set, a file and a report."""
+"""Run box models from conditions to a dataset, a file and a report."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,27 +19,26 @@ from airshed.core.version import __version__
 from airshed.mechanism import ReactionNetwork, atom_counts, load_mechanism
 from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.model import BoxModel
-from airshed.models.box.states import CellStates, load_states, states_of
+from airshed.models.box.states import CellStates, load_states, states_from_dataset
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.clock import StepInfo
 from airshed.runtime.simulation import Simulation
 
 MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
-"""Species that are shown where a mechanism has them, unless others are requested."""
-
+"""Species in reports if the mechanism has them, unless others are requested."""
 _MOST_ROWS: Final = 12
-_ANY_NUMBER: Final = 10**9  # of steps in a batch
+_ANY_NUMBER: Final = 10**9  # no limit of the steps in a batch
 _BALANCED: Final = 1e-9
 _SUFFIXES: Final = (".nc", ".csv")
 Observer = Callable[[float], None]
-"""Receives the part of the time that is done, 0 to 1."""
+"""Callback for the completed fraction of the simulated time, 0 to 1."""
 
 Conditions = BoxConditions | Mapping[str, Any] | str | Path
 States = CellStates | xr.Dataset | str | Path
 
 
 class BoxOutcome(NamedTuple):
-    """Result of a run of boxes: its time series, its report, and the species that are shown."""
+    """Result of a run of boxes: time series, report, and the species in the report."""
 
     series: xr.Dataset
     report: Report
@@ -47,10 +46,12 @@ class BoxOutcome(NamedTuple):
 
 
 class BoxRun:
-    """A simulation of boxes in memory, and the time series of it.
+    """Simulation of boxes in memory, with its time series.
 
-    simulation  on the runtime;  model  of it;  seconds  wall time of the integration
-    allow_code  whether processes in files may run, which the conditions name
+    simulation  simulation on the runtime
+    model       its model
+    seconds     wall time of the integration
+    allow_code  whether process files of the conditions may run
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class BoxRun:
     def run(self, observer: Observer | None = None) -> xr.Dataset:
         """Integrate from the start to the end and return the time series, see :func:`box`.
 
-        Raises CaseError for conditions that turn out not to be numbers, NumericalError, KeyboardInterrupt after
+        Raises CaseError for conditions that are not finite at some time, NumericalError, and KeyboardInterrupt after
         `simulation.request_stop()`.
         """
         began, model = time.perf_counter(), self.model
@@ -147,23 +148,25 @@ def run_box(
     threads: int = 1, allow_code: bool = False, started: Callable[[BoxRun], object] = lambda run: None,
     observer: Observer | None = None,
 ) -> BoxOutcome:  # fmt: skip
-    """Integrate a mechanism under the conditions of a file and write the time series to a netCDF or CSV file.
+    """Integrate a mechanism with the conditions of a file, and write the time series to a netCDF or CSV file.
 
-    species  that the report shows, by default the main ones;  started  is called with the run before it begins
-    For the others see :func:`box`. The file appears whole or not at all; where the chemistry of a cell fails, a
-    conditions file that replays it appears in the same folder. Raises MechanismError, CaseError, DataError,
+    species  species in the report, by default the main ones
+    started  callback for the run before its first step
+
+    For other parameters see :func:`box`. The file is written atomically. If the chemistry of a cell fails, a conditions
+    file that replays the failure is written to the same folder. Raises MechanismError, CaseError, DataError,
     KernelError, NumericalError, or OutputError.
     """
     output = Path(output)
     if output.suffix.lower() not in _SUFFIXES:
-        raise OutputError(f"{output}: unknown format; end it in .nc (netCDF) or .csv")
+        raise OutputError(f"{output}: unknown format; the name must end in .nc (netCDF) or .csv")
     if not output.parent.is_dir():
-        raise OutputError(f"cannot write {output}: there is no folder {output.parent}; make it, or choose another")
+        raise OutputError(f"cannot write {output}: there is no folder {output.parent}; create it, or choose another")
     run = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
     chosen = _chosen_species(run.model.network, species)
     started(run)
     with write_whole(output) as part:
-        part.touch()  # a folder that cannot be written to is better known before the integration than after it
+        part.touch()  # reports a read-only folder before the integration
         try:
             series = run.run(observer)
         except ChemistryFailure as failure:
@@ -181,13 +184,13 @@ def _chosen_species(network: ReactionNetwork, names: Sequence[str]) -> tuple[str
     chosen: dict[str, None] = {}
     for name in (part.strip() for text in names for part in text.split(",")):
         if name.casefold() not in known:
-            raise CaseError(f"--species {name}: no species of {network.name}; {suggestion(name, network.names)}")
+            raise CaseError(f"--species {name}: not a species of {network.name}; {suggestion(name, network.names)}")
         chosen[known[name.casefold()]] = None
     return tuple(chosen)
 
 
 def write_series(series: xr.Dataset, path: Path, suffix: str) -> None:
-    """Write a time series as netCDF or, for ".csv", as rows of numbers below a head with units."""
+    """Write a time series as netCDF or, for ".csv", as rows of numbers below a heading with units."""
     if suffix != ".csv":
         series.to_netcdf(path, engine="netcdf4")
         return
@@ -202,7 +205,7 @@ def prepare(
     mechanism: ReactionNetwork | str | Path, conditions: Conditions, states: States | None, threads: int, *,
     allow_code: bool,
 ) -> BoxRun:  # fmt: skip
-    """Return boxes that are ready to run, see :func:`box`."""
+    """Return a run of boxes before its first step, see :func:`box`."""
     network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
     if isinstance(conditions, str | Path):
         conditions = BoxConditions.load(conditions)
@@ -211,7 +214,7 @@ def prepare(
     if isinstance(states, str | Path):
         states = load_states(Path(states), network)
     elif isinstance(states, xr.Dataset):
-        states = states_of(states, network)
+        states = states_from_dataset(states, network)
     with conditions.naming_file(states.source if states else "states"):
         return BoxRun(network, conditions, states=states, threads=threads, allow_code=allow_code)
 
@@ -243,7 +246,7 @@ def _report(run: BoxRun, series: xr.Dataset, output: Path, chosen: Sequence[str]
         "simulated": f"{length.text} from {start.text}",
     }
     if network.renamed:
-        facts["other names than in its file"] = network.renaming
+        facts["names that differ from the file"] = network.renaming
     if model.many:
         facts["cells"] = series.sizes["cell"]
     facts |= {**model.facts(run.seconds), "output": str(output)}
@@ -264,7 +267,7 @@ def _concentrations(series: xr.Dataset, chosen: Sequence[str], *, many: bool) ->
 
 
 def _atoms(model: BoxModel, series: xr.Dataset) -> Table:
-    """Return the change of each element's atoms, where nothing but chemistry touches it."""
+    """Return the relative change of the atoms of each element, and the processes that change them."""
     network, rows = model.network, []
     air = series["M"].values[[0, -1]] if "M" in series else np.ones((2, 1))
     ends = np.stack([series.variables[name].values[[0, -1]] for name in network.names], axis=1).reshape(
@@ -280,21 +283,21 @@ def _atoms(model: BoxModel, series: xr.Dataset) -> Table:
         rows.append(
             (element, float(change[np.argmax(np.abs(change))]), _openings(network, weights, model.forcing.opened))
         )
-    note = "Of all atoms in variable species, over the whole time; of many cells the largest."
-    return Table("Atoms", ("element", "relative change", "what changes them"), rows, note)
+    note = "Change of all atoms in variable species over the run; the largest of all cells."
+    return Table("Atoms", ("element", "relative change", "changed by"), rows, note)
 
 
 def _openings(
     network: ReactionNetwork, weights: npt.NDArray[np.float64], opened: Mapping[str, set[int]]
 ) -> str:  # fmt: skip
-    """Return what may change the number of atoms: nothing but rounding and clipping where all reactions keep it.
+    """Return the causes of a change in the number of atoms; only rounding and clipping if all reactions conserve it.
 
-    opened  what touches species together with reactions -> their numbers
+    opened  description of a process other than chemistry -> numbers of the species that it changes
     """
     changes = [sum(weights[species] * change for species, change in net) for net in network.net_stoichiometry]
     labels = [
         reaction.label for reaction, change in zip(network.reactions, changes, strict=True) if abs(change) > _BALANCED
     ]
     found = [f"reactions {', '.join(labels[:4])}{' ...' * (len(labels) > 4)}"] if labels else []
-    found += [what for what, touched in opened.items() if any(weights[species] for species in touched)]
-    return "; ".join(found) or "nothing: rounding and clipping"
+    found += [process for process, touched in opened.items() if any(weights[species] for species in touched)]
+    return "; ".join(found) or "only rounding and clipping"

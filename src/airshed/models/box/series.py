@@ -1,10 +1,10 @@
-"""Values over time as Chebyshev series, and where they cannot be such because they jump or bend.
+"""Chebyshev series of values over time, with a test for jumps and bends.
 
-A value f on [a, b] is sampled at the N roots of the N-th Chebyshev polynomial, which gives the polynomial through them,
+A value f on [a, b] is sampled at the N roots of the N-th Chebyshev polynomial, which gives the interpolating polynomial
 
     f(t) = sum of c_n T_n(x),    x = (2 t - a - b)/(b - a),    c_n = (2 - [n = 0])/N sum of f(t_k) T_n(x_k)
 
-and at other points, where it must agree. The ends are no sample points: jumps there do no harm.
+and at additional points, where both must agree. The ends are not sampled, so that jumps there have no effect.
 """
 
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ import numpy.typing as npt
 from airshed.core.arrays import Array
 
 TERMS: Final = 17
-"""Terms of a series: enough for an hour of a smooth day, or to close in on a pole by halves."""
+"""Number of terms: sufficient for an hour of a smooth day, or for bisection towards a pole."""
 
 TOLERANCE: Final = 2e-12
-"""Error of a series over the largest value in its interval."""
+"""Maximum error of a series relative to the largest value in its interval."""
 
 _NEGLIGIBLE: Final = 1e-13
 _EDGE: Final = 1e-9
@@ -35,20 +35,22 @@ _OTHERS: Final = np.concatenate([[1.0 - _EDGE], np.cos(np.pi * np.arange(1, TERM
 _TO_SERIES: Final = (2.0 - (np.arange(TERMS) == 0)[:, None]) / TERMS * _polynomials(_ROOTS)
 _AT_OTHERS: Final = _polynomials(_OTHERS)
 POINTS: Final = np.concatenate([_ROOTS, _OTHERS])
-"""Where values are sampled, x in [-1, 1]."""
+"""Sample points x in [-1, 1]."""
 
 
 def times_in(starts: Array, ends: Array) -> Array:
-    """Return the times at which to sample, (interval, point)."""
+    """Return the sample times, (interval, point)."""
     half = 0.5 * (ends - starts)[:, None]
     return np.asarray(starts[:, None] + half * (1.0 + POINTS))
 
 
 @dataclass(frozen=True)
 class Series:
-    """Values over intervals: coefficients (cell, interval, term), one cell for all where it does not matter.
+    """Series over intervals, with a single cell if it is the same for all.
 
-    miss  (cell, interval): the largest distance from the samples;  size  the largest value
+    coefficients  (cell, interval, term)
+    miss          largest difference from the samples (cell, interval)
+    size          largest absolute value (cell, interval)
     """
 
     coefficients: Array
@@ -56,12 +58,12 @@ class Series:
     size: Array
 
     def good(self, floor: Array | float = 0.0, tolerance: Array | float = TOLERANCE) -> npt.NDArray[np.bool_]:
-        """Return where the series misses by at most a part of its size, or of the least that counts as one."""
+        """Return True where the error is within a tolerance relative to the size, or to `floor` if it is larger."""
         return np.asarray(self.miss <= tolerance * np.maximum(self.size, floor))
 
     @property
     def constant(self) -> bool:
-        """Whether nothing changes in time."""
+        """True if all values are constant in time."""
         return bool(self.coefficients.shape[2] == 1)
 
     def of(self, cells: npt.NDArray[np.bool_] | slice, interval: int) -> Array:
@@ -85,7 +87,7 @@ class Series:
 def fit(samples: Array) -> Series:
     """Return the series through samples (cell, interval, point) at :data:`POINTS`, a single point for a constant.
 
-    Terms at the end that add nothing are zero, in each cell by itself.
+    Negligible terms at the end are set to zero, separately in each cell.
     """
     if samples.shape[2] == 1 or np.all(samples == samples[:, :, :1]):
         values = samples[:, :, :1]
@@ -98,7 +100,7 @@ def fit(samples: Array) -> Series:
 
 
 def _apply(matrix: Array, values: Array) -> Array:
-    """Return matrix times values along the last axis, term after term: products of BLAS depend on their neighbours."""
+    """Return matrix times values along the last axis, term by term: results of BLAS depend on neighbouring cells."""
     total = values[..., :1] * matrix[:, 0]
     for number in range(1, values.shape[-1]):
         total += values[..., number : number + 1] * matrix[:, number]
@@ -106,19 +108,19 @@ def _apply(matrix: Array, values: Array) -> Array:
 
 
 def add_terms(one: Array, other: Array) -> Array:
-    """Return the sum of two series (..., term), which may have different numbers of terms."""
+    """Return the sum of two series (..., term) with possibly different numbers of terms."""
     terms = max(one.shape[-1], other.shape[-1])
     wide = [np.pad(each, [*[(0, 0)] * (each.ndim - 1), (0, terms - each.shape[-1])]) for each in (one, other)]
     return np.asarray(wide[0] + wide[1])
 
 
 def _trimmed(coefficients: Array) -> Array:
-    """Return coefficients without the terms at the end that are together below rounding."""
+    """Return coefficients with zeros for the terms at the end whose sum is below round-off."""
     tail = np.cumsum(np.abs(coefficients[..., ::-1]), axis=-1)[..., ::-1]
     return np.where(tail > _NEGLIGIBLE * tail[..., :1], coefficients, 0.0)
 
 
 def degree_of(tables: list[Array]) -> int:
-    """Return the highest term that is not zero in coefficients (cell, term)."""
+    """Return the highest nonzero term in coefficients (cell, term)."""
     used = [np.flatnonzero(np.any(table != 0.0, axis=0)) for table in tables]
     return max((int(each[-1]) for each in used if each.size), default=0)

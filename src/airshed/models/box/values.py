@@ -1,4 +1,4 @@
-"""What a conditions file may give for a value: a constant with its unit, a formula, or a column of a CSV file."""
+"""Values in a conditions file: a constant with its unit, a formula, or a column of a CSV file."""
 
 import csv
 import re
@@ -26,7 +26,7 @@ from airshed.formula.quantity import FormulaQuantity, formula_quantity
 from airshed.formula.tree import Binary, Call, Number
 
 Columns = dict[str, tuple[str | None, Array]]
-"""The columns of a file: name -> (unit or None, numbers)."""
+"""Columns of a file: name -> (unit or None, numbers)."""
 
 CONCENTRATION: Final = "molecules/cm3"
 
@@ -34,26 +34,25 @@ RATE_UNITS: Final = (
     "1", "1/s", "cm3/s", "cm3/molecules/s", "cm6/s", "cm6/molecules2/s", "cm9/molecules3/s", "molecules/cm3/s", "m",
     "1/m3", CONCENTRATION, "K", "Pa",
 )  # fmt: skip
-"""Units of what mechanisms leave open; which of them a name takes is known with the mechanism."""
+"""Units of open parameters of mechanisms; the mechanism determines the valid units of each name."""
 
 _SPELLINGS: Final = {"cm3/s": "cm3/molecules/s", "cm6/s": "cm6/molecules2/s", "cm9/s": "cm9/molecules3/s"}
 
 
 MOST_HUMIDITY: Final = 1.5
-"""Relative humidity [1] that no air exceeds: a larger number can only have been meant in per cent."""
-
-_MOST_PARTS: Final = 6  # that blanks part of a unit: "molecules / cm3 / s" has five
+"""Maximum relative humidity [1]: a larger number must be in per cent."""
+_MOST_PARTS: Final = 6  # maximum number of parts of a unit between blanks: "molecules / cm3 / s" has five
 _KEYS: Final = ("csv", "column", "time", "unit")
 
 
 @dataclass(frozen=True)
-class FromCsv:
-    """A column of a CSV file over time, straight lines between its rows.
+class CsvColumn:
+    """Column of a CSV file over time, interpolated linearly between its rows.
 
-    csv     path of the file, relative to that of the conditions
-    time    the column of times since local midnight of the first day
-    unit    of the values where the head of the column has none, as in "NO [ppb]"
-    units   in which the values may be, the one of numbers in use first
+    csv     path of the file, relative to the conditions file
+    time    name of the column of times since local midnight of the first day
+    unit    unit of the values if the column heading has none, as in "NO [ppb]"
+    units   valid units of the values, that of numbers first
     """
 
     csv: str
@@ -63,15 +62,15 @@ class FromCsv:
     units: tuple[str, ...]
 
     def to_dict(self) -> dict[str, str]:
-        """Return it as it stands in a conditions file."""
+        """Return the table for a conditions file."""
         return {name: value for name in _KEYS if (value := getattr(self, name)) is not None}
 
 
-Value = FormulaQuantity | FromCsv
+Value = FormulaQuantity | CsvColumn
 
 
 def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
-    """Return a constant in one of ``units``, a formula in the first of them, or a column of a file; raise CaseError."""
+    """Return a constant in one of ``units``, a formula in the first unit, or a column of a file; raises CaseError."""
     if not isinstance(value, Mapping):
         return _formula_quantity(value.text if isinstance(value, FormulaQuantity) else value, units, where)
     column = _column(value, where)
@@ -80,22 +79,22 @@ def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
     return replace(column, units=tuple(units))
 
 
-def _column(value: Mapping[Any, Any], where: str) -> FromCsv:
-    """Return a column of a file in any unit; raises CaseError for a key that is unknown, missing or no text."""
+def _column(value: Mapping[Any, Any], where: str) -> CsvColumn:
+    """Return a column of a file in any unit; raises CaseError for a key that is unknown, missing or not text."""
     unknown = [str(key) for key in value if key not in _KEYS]
     if unknown:
-        raise CaseError(f"{where}.{unknown[0]} is not known; {suggestion(unknown[0], _KEYS)}")
+        raise CaseError(f"{where}.{unknown[0]} is unknown; {suggestion(unknown[0], _KEYS)}")
     for key in ("csv", "column"):
         if key not in value:
             raise CaseError(f'{where} has no {key}: write {{ csv = "file.csv", column = "name" }}')
     wrong = [key for key, text in value.items() if not isinstance(text, str)]
     if wrong:
         raise CaseError(f"{where}.{wrong[0]} must be a text in quotes, not {shown(value[wrong[0]])}")
-    return FromCsv(value["csv"], value["column"], value.get("time", "time"), value.get("unit"), ())
+    return CsvColumn(value["csv"], value["column"], value.get("time", "time"), value.get("unit"), ())
 
 
 def _formula_quantity(value: object, units: Sequence[str], where: str) -> FormulaQuantity:
-    """Return a constant in one of ``units``, or a formula: in the first of them, or all of it in the unit behind it."""
+    """Return a constant in one of ``units``, or a formula in the first unit or in the unit that follows it."""
     try:
         return formula_quantity(value, units, where=where)
     except CaseError:
@@ -106,14 +105,14 @@ def _formula_quantity(value: object, units: Sequence[str], where: str) -> Formul
 
 
 def _with_unit(text: str, units: Sequence[str], where: str) -> FormulaQuantity | None:
-    """Return a formula that a unit follows, as in "50 + 10*sin(t) %", or None for what is none."""
+    """Return a formula followed by a unit, as in "50 + 10*sin(t) %", or None for other text."""
     places = list(re.finditer(r"(?<!\s)\s+(?=\S)|(?=%$)", text)) if len(text) <= LONGEST else []
     for match in reversed(places[-_MOST_PARTS:]):
         unit = text[match.end() :]
         try:
             formula = parse(text[: match.start()], where=where)
             if not formula.names and not isinstance(formula.tree, Binary | Call):
-                continue  # a constant, whose error has been raised
+                continue  # a constant: the caller raises its error
             quantity(f"1 {unit}", (unit,), where=where)
         except CaseError:
             continue
@@ -131,20 +130,20 @@ def _with_unit(text: str, units: Sequence[str], where: str) -> FormulaQuantity |
 
 
 @dataclass(frozen=True)
-class ValueIn:
-    """Annotates a field that holds a constant, a formula or a column in one of ``units``."""
+class ValueField:
+    """Validator of a field with a constant, a formula or a column in one of ``units``."""
 
     units: tuple[str, ...]
 
     def __call__(self, value: object) -> Value:
-        """Return the value; raises the validator's error."""
+        """Return the value; raises a validation error."""
         try:
-            return value_of(value.to_dict() if isinstance(value, FromCsv) else value, self.units, where=KEY)
+            return value_of(value.to_dict() if isinstance(value, CsvColumn) else value, self.units, where=KEY)
         except CaseError as error:
             raise refuse(str(error)) from error
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Make pydantic validate the field by this object alone."""
+        """Return a schema that validates the field by this object only."""
         return core_schema.no_info_plain_validator_function(self)
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -152,31 +151,31 @@ class ValueIn:
         return {"type": ["number", "string", "object"], "x-unit": " or ".join(self.units)}
 
 
-Temperature = Annotated[Value, ValueIn(("K",))]
-Pressure = Annotated[Value, ValueIn(("Pa",))]
-Factor = Annotated[Value, ValueIn(("1",))]
-Concentration = Annotated[Value, ValueIn((CONCENTRATION, "mol/mol"))]
-Rate = Annotated[Value, ValueIn(RATE_UNITS)]
-Source = Annotated[Value, ValueIn((f"{CONCENTRATION}/s",))]
-LossRate = Annotated[Value, ValueIn(("1/s",))]
+Temperature = Annotated[Value, ValueField(("K",))]
+Pressure = Annotated[Value, ValueField(("Pa",))]
+Factor = Annotated[Value, ValueField(("1",))]
+Concentration = Annotated[Value, ValueField((CONCENTRATION, "mol/mol"))]
+Rate = Annotated[Value, ValueField(RATE_UNITS)]
+Source = Annotated[Value, ValueField((f"{CONCENTRATION}/s",))]
+LossRate = Annotated[Value, ValueField(("1/s",))]
 
 
 def converted(numbers: Array, unit: str, units: Sequence[str], *, where: str) -> tuple[Array, str]:
-    """Return numbers of a unit in the first of ``units`` that measures the same, and that one; raises CaseError."""
+    """Return numbers converted to the first of ``units`` with the same dimension, and this unit; raises CaseError."""
     zero, one = (quantity(f"{number} {unit}" if unit != "1" else str(number), units, where=where) for number in (0, 1))
-    with np.errstate(over="ignore"):  # what is too large is refused where it is used
+    with np.errstate(over="ignore"):  # too large values are refused where they are used
         return zero.value + (one.value - zero.value) * numbers, one.unit
 
 
 def spellings(units: Iterable[str]) -> tuple[str, ...]:
-    """Return units, and how else they are written: cm3/molecules/s for cm3/s."""
+    """Return units with their alternative spellings: cm3/molecules/s for cm3/s."""
     pairs = [*_SPELLINGS.items(), *((other, unit) for unit, other in _SPELLINGS.items())]
     found = dict.fromkeys("molecules/cm3" if unit == "molecules cm-3" else unit for unit in units)
     return tuple(found | dict.fromkeys(other for unit, other in pairs if unit in found))
 
 
 def read_csv(path: Path) -> Columns:
-    """Return all columns of a file; raises DataError with the line of what is no number."""
+    """Return all columns of a file; raises DataError with the line of an invalid number."""
     reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if any(row)]
@@ -184,18 +183,18 @@ def read_csv(path: Path) -> Columns:
         raise DataError(f"{path}:{reader.line_num} cannot be read as CSV: {error}") from None
     rows = [(line, row) for line, row in rows if not row[0].lstrip().startswith("#")]
     if len(rows) < 2:
-        raise DataError(f"{path} needs a line with the names of its columns, and numbers below")
+        raise DataError(f"{path} needs a line with the names of its columns, followed by rows of numbers")
     heads = [_head(text.strip()) for text in rows[0][1]]
     names = [name for name, _ in heads]
     twice = [name for number, name in enumerate(names) if name in names[:number]]
     if twice:
-        raise DataError(f"{path}: the column {twice[0]!r} stands twice")
+        raise DataError(f"{path} has two columns {twice[0]!r}")
     table = np.array([_numbers(path, line, row, len(names)) for line, row in rows[1:]])
     return {name: (unit, table[:, number]) for number, (name, unit) in enumerate(heads)}
 
 
 def _head(text: str) -> tuple[str, str | None]:
-    """Return the name of a column and its unit, which stands behind it in brackets."""
+    """Return the name of a column and the unit that follows it in brackets."""
     name, bracket, unit = text.rpartition("[")
     is_unit = bool(bracket) and unit.endswith("]") and "]" not in unit[:-1]
     return (name.strip(), unit[:-1]) if is_unit else (text, None)
@@ -209,15 +208,15 @@ def _numbers(path: Path, line: int, row: list[str], count: int) -> list[float]:
         try:
             numbers.append(float(text))
         except ValueError:
-            raise DataError(f"{path}:{line}: {text[:40]!r} is no number") from None
+            raise DataError(f"{path}:{line}: {text[:40]!r} is not a number") from None
         if not isfinite(numbers[-1]):
             raise DataError(f"{path}:{line}: {text[:40]!r} is not finite")
     return numbers
 
 
 @dataclass(frozen=True)
-class Knots:
-    """Values over time [s since local midnight of the first day] with straight lines between them."""
+class PiecewiseLinear:
+    """Values over time [s since local midnight of the first day], interpolated linearly."""
 
     key: str
     source: str
@@ -226,18 +225,18 @@ class Knots:
     unit: str
 
     def at(self, times: npt.ArrayLike) -> Array:
-        """Return the values at times; raises DataError beyond the ends."""
-        wanted = np.asarray(times, np.float64)
+        """Return the values at times; raises DataError outside the range."""
+        requested = np.asarray(times, np.float64)
         slack = 1e-9 * max(1.0, abs(float(self.times[-1])))
-        for beyond in (wanted.min(initial=np.inf), wanted.max(initial=-np.inf)):
+        for beyond in (requested.min(initial=np.inf), requested.max(initial=-np.inf)):
             if isfinite(beyond) and not self.times[0] - slack <= beyond <= self.times[-1] + slack:
-                ends = f"from {self.times[0]:.10g} s to {self.times[-1]:.10g} s"
-                raise DataError(f"{self.key}: {self.source} goes {ends}, but t = {beyond:.10g} s is needed")
-        return np.interp(wanted, self.times, self.values)
+                ends = f"{self.times[0]:.10g} s to {self.times[-1]:.10g} s"
+                raise DataError(f"{self.key}: {self.source} covers {ends}, but t = {beyond:.10g} s is needed")
+        return np.interp(requested, self.times, self.values)
 
 
-def read_knots(value: FromCsv, folder: Path, *, key: str) -> Knots:
-    """Return a column over time, both converted; raises DataError."""
+def read_column(value: CsvColumn, folder: Path, *, key: str) -> PiecewiseLinear:
+    """Return a column over time in SI units; raises DataError."""
     path = folder / value.csv
     try:
         file = read_csv(path)
@@ -250,9 +249,9 @@ def read_knots(value: FromCsv, folder: Path, *, key: str) -> Knots:
     factor = to(f"1 {time_unit}", "s", where=f"{key}: column {value.time!r} of {path}") if time_unit else 1.0
     if np.any(np.diff(times) <= 0.0):
         line = int(np.argmax(np.diff(times) <= 0.0)) + 2
-        raise DataError(f"{path}: times in column {value.time!r} must increase, but do not behind row {line - 1}")
+        raise DataError(f"{path}: times in column {value.time!r} must increase, but do not after row {line - 1}")
     unit = value.unit or own_unit
     if unit is None and value.units[0] != "1":
-        raise DataError(f'{key}: {path} gives no unit of {value.column!r}; write unit = "{value.units[0]}"')
+        raise DataError(f'{key}: {path} has no unit for {value.column!r}; write unit = "{value.units[0]}"')
     values, known = converted(numbers, unit or "1", value.units, where=f"{key}: column {value.column!r} of {path}")
-    return Knots(key, str(path), factor * times, values, known)
+    return PiecewiseLinear(key, str(path), factor * times, values, known)

@@ -71,7 +71,7 @@ class PastureModel(PointModel):
     @property
     def start(self) -> dict[str, AnyArray]:
         """The state at the start, with what was set since as if it had been there then: what balances count from."""
-        return {**self._initial, **{name: self._initial[name] + more for name, more in self.was_set.items()}}
+        return {**self._initial, **{name: self._initial[name] + more for name, more in self.increments.items()}}
 
     def next_change(self) -> float:
         """The time at which another block of weather begins: a batch of days within one reads it as it is."""

@@ -242,7 +242,7 @@ def simulate(case: Any, station: Station, litter: Array | None = None) -> Series
         model: StationModel = simulation.model
         values = model.recorded(station.days)
         simulation.run()
-        given = {name: float(more[0]) for name, more in model.was_set.items()}
+        given = {name: float(more[0]) for name, more in model.increments.items()}
     specs = (*STATE, *model.points.fluxes, *(spec for spec in WEATHER if spec.name in model.weather_of_days))
     return Series(station.dates, specs, values | model.weather_of_days, model.start, given)
 

@@ -1,1 +1,1 @@
-"""Base of models of points: cells without neighbours, whose processes are of kind `update`."""
+"""Base of point models: independent cells with processes of kind `update`."""

@@ -1,12 +1,13 @@
-"""Tangent and adjoint of the updates of points, compiled, many steps in one pass.
+"""Compiled tangent and adjoint of the updates of point models, for several steps in one pass.
 
 For a step x(n+1) = f(x(n), w(n), p) of the state x with the weather w and the parameters p
 
     tangent   dx(n+1) = f_x dx(n) + f_w dw(n) + f_p dp
     adjoint   x*(n) = f_x^T (x*(n+1) + s(n+1)),   w*(n) = f_w^T (x*(n+1) + s(n+1)),   p* = sum over n of f_p^T (...)
 
-s is the derivative of what is measured by the results of a step, the state and fluxes. The adjoint reads the state
-before each step. At a kink of an update the branch counts that the step took, see :mod:`airshed.formula.derivative`.
+s is the derivative of the cost with respect to the results of a step, the state and fluxes. The adjoint reads the state
+before each step. Where an update is not differentiable, the derivative is that of the branch taken, see
+:mod:`airshed.formula.derivative`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,20 +27,19 @@ ADJOINT: Final = "_adjoint"
 TANGENT: Final = "_tangent"
 SEED: Final = "_seed"
 AMOUNT: Final = "_amount"
-"""Ends of names: the adjoint and the change of a field, the derivative of what is measured, adjoint times value."""
-
+"""Suffixes of names: adjoint and tangent of a field, derivative of the cost, adjoint times value."""
 ADDS: Final = "adds_to_period"
-"""Name of the number of a step: 0 where the sums of a period begin, else 1."""
+"""Name of a number of each step: 0 at the first step of the sums of a period, otherwise 1."""
 
 
 @dataclass(frozen=True)
 class Derivative:
     """Formulas of the derivative of a step, by the names of their results.
 
-    levels   fields of the state whose values before each step are read
-    carried  fields whose adjoint or change goes from step to step; of what all steps share the adjoint is a sum
-    weather  fields of the weather by which there is a derivative
-    amounts  those of them that are an amount: their adjoint times their value is what they contribute
+    levels   state variables whose values before each step are read
+    carried  fields with an adjoint or tangent that is passed between steps; for inputs shared by all steps it is a sum
+    weather  weather fields with a derivative
+    amounts  weather fields that are amounts: adjoint times value is their contribution
     """
 
     results: Mapping[str, Expression]
@@ -50,11 +50,11 @@ class Derivative:
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """The names of the results of an adjoint that are summed over periods."""
+        """Names of the results of an adjoint that are summed over periods."""
         return (*(name + ADJOINT for name in self.weather), *(name + AMOUNT for name in self.amounts))
 
     def compiled(self, points: Points, threads: int = 1) -> CellFormulas:
-        """Return the compiled formulas, in double precision."""
+        """Return the compiled formulas in double precision."""
         outputs = tuple(self.results.values())
         traced = TracedFunction(symbols(*outputs), outputs)
         weather = [spec.name for spec in points.fields.weather]
@@ -64,14 +64,14 @@ class Derivative:
 
 
 def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
-    """Return the adjoint of a step for fields that are measured; raises CaseError for a field that no step makes.
+    """Return the adjoint of a step for the fields of a cost; raises CaseError for a field that no step computes.
 
-    It takes the adjoint ``x_adjoint`` of each carried field, and ``y_seed`` for each measured one. Adjoints of the
-    weather are summed over the steps of a period, which a step begins whose `ADDS` is 0.
+    Its inputs are the adjoint ``x_adjoint`` of each carried field, and ``y_seed`` for each field of the cost. Adjoints
+    of the weather are summed over the steps of a period; `ADDS` is 0 at the first step of a period.
     """
     for name in measured:
         if name not in points.outputs:
-            raise CaseError(f"no step makes {name}, so that nothing changes it; {suggestion(name, points.outputs)}")
+            raise CaseError(f"no step computes {name}: it is constant; {suggestion(name, points.outputs)}")
     state = [spec.name for spec in points.fields.state]
     outputs = _acting_on(points, measured)
     seeds: dict[str, Expression] = {}
@@ -88,7 +88,7 @@ def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
     results |= {name + ADJOINT: Binary("+", Symbol(name + ADJOINT), found[name]) for name in shared}
     of_steps = {name + ADJOINT: found[name] for name in weather}
     of_steps |= {name + AMOUNT: Binary("*", Symbol(name), found[name]) for name in amounts}
-    begins = Compare("<", Symbol(ADDS), ONE)  # a period, whose sum is without the steps before
+    begins = Compare("<", Symbol(ADDS), ONE)  # a new period: its sum excludes earlier steps
     results |= {name: Call("where", (begins, each, Binary("+", Symbol(name), each))) for name, each in of_steps.items()}
     read = symbols(*results.values())
     levels = tuple(name for name in state if name in read)
@@ -96,7 +96,7 @@ def adjoint(points: Points, measured: Sequence[str]) -> Derivative:
 
 
 def tangent(points: Points) -> Derivative:
-    """Return a step with its tangent: its own results, and the change ``y_tangent`` of each by ``x_tangent``."""
+    """Return a step with its tangent: the results y, and their changes ``y_tangent`` by ``x_tangent``."""
     wrt = _inputs(points)
     changes = points.tangent(wrt).outputs
     results = dict(zip(points.outputs, points.formulas.outputs, strict=True))
@@ -106,7 +106,7 @@ def tangent(points: Points) -> Derivative:
 
 
 def in_reverse(value: Any, steps: int) -> Any:
-    """Return values of steps, the last one first; what all steps share stays as it is."""
+    """Return values of steps in reverse order; values shared by all steps are unchanged."""
     if isinstance(value, StepValues):
         return StepValues(value.values, value.rows[::-1])
     values = np.asarray(value)
@@ -114,14 +114,14 @@ def in_reverse(value: Any, steps: int) -> Any:
 
 
 def _inputs(points: Points) -> list[str]:
-    """Return what a step can be differentiated by, of what it reads."""
+    """Return the inputs of a step that have a derivative."""
     fields = points.fields
     names = [spec.name for part in (fields.state, fields.weather, fields.parameters) for spec in part]
     return [name for name in (*names, *points.settable) if name in points.inputs]
 
 
 def _acting_on(points: Points, measured: Sequence[str]) -> list[str]:
-    """Return the results of a step that act on what is measured, at once or by the state of later steps."""
+    """Return the results of a step that affect the fields of the cost, directly or through later steps."""
     made = dict(zip(points.outputs, points.formulas.outputs, strict=True))
     state = {spec.name for spec in points.fields.state}
     found, waiting = dict.fromkeys(measured), list(measured)

@@ -1,6 +1,6 @@
-"""A model of points: cells without neighbours, which processes of kind `update` change in steps of one length.
+"""Point model: independent cells that processes of kind `update` change in steps of constant length.
 
-A package brings the processes, the fields of the cells and their weather; see docs/reference/declaring.md.
+A package defines the processes, the fields of the cells and their weather; see docs/reference/declaring.md.
 """
 
 import time
@@ -34,7 +34,7 @@ _KEY: Final = "+".join(CELLS)
 
 
 class CellValues(dict[str, AnyArray]):
-    """Arrays of cells by name, changed in place: the working state of a walk over a program, or its adjoint."""
+    """Arrays of cells by name, changed in place: the working state of a program, or its adjoint."""
 
     def copy(self) -> dict[str, AnyArray]:
         """Return a copy of all arrays."""
@@ -56,16 +56,16 @@ class CellValues(dict[str, AnyArray]):
             array[...] = sum(share * each[name] for share, each in zip(coefficients, values, strict=True))
 
     def split(self, coefficients: Sequence[float], record: Any) -> list[dict[str, AnyArray]]:
-        """Return the adjoint of each value of a linear combination, of which these are the adjoint."""
+        """Return the adjoint of each value of a linear combination from the adjoint of the result."""
         return [{name: share * array for name, array in self.items()} for share in coefficients]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Steps that one call makes.
+    """Steps of one call.
 
-    values   inputs that they do not change: parameters, numbers, and of each step its weather
-    records  (steps, cells) by names of results: filled with those of each step; or StepValues, of which steps fill some
+    values   constant inputs: parameters, numbers, and the weather of each step
+    records  arrays (steps, cells) by names of results, filled by each step; StepValues are filled by some steps only
     """
 
     steps: int
@@ -76,7 +76,7 @@ class Batch:
 class Updates:
     """Runner of compiled formulas on values of cells; satisfies :class:`airshed.program.execute.Runner`.
 
-    A result whose name is that of a value replaces it; other results are in `records` of a batch, and in `last`.
+    A result with the name of a value replaces it; other results are in the `records` of a batch, and in `last`.
     """
 
     def __init__(self, formulas: CellFormulas, values: CellValues) -> None:
@@ -84,7 +84,7 @@ class Updates:
         self.last: dict[str, AnyArray] = {}
 
     def run(self, number: int, stage: Stage, given: Batch) -> Batch:
-        """Make the steps of a batch; it is also the record of the stage."""
+        """Run the steps of a batch; the batch is also the record of the stage."""
         out = [self._values.get(name, self.last.get(name)) for name in self.formulas.names]
         found = self.formulas.advance({**given.values, **self._values}, given.steps, out, records=given.records)
         self.last = dict(zip(self.formulas.names, found, strict=True))
@@ -93,13 +93,13 @@ class Updates:
 
 @dataclass(frozen=True)
 class PointValues:
-    """Inputs of the cells of a rank, on the box of its domain; a number is the same for all cells.
+    """Inputs of the cells of a rank; a number applies to all cells.
 
-    state       fields of the state at the start, by name, and optionally fluxes, which are 0 otherwise
-    parameters  constants of the run; of a field with an axis, here and in the state, (size, cells) or elements by name
-    weather     returns the weather of the steps that begin at some times [s]: (steps, cells), (steps) for all cells, or
-                a number. Views of the weather call it again for a single earlier step.
-    changes     fields of the state that are set at times [s], before the step that begins there
+    state       initial state by name, optionally with fluxes, which are otherwise 0
+    parameters  constants of the run; fields with an axis, here and in the state, are (size, cells) or elements by name
+    weather     function that returns the weather of steps by their begin times [s]: (steps, cells), (steps) for all
+                cells, or a number. Views of the weather call it again for an earlier step.
+    changes     state variables that are set at times [s], before the step that begins then
     """
 
     state: Values
@@ -109,12 +109,14 @@ class PointValues:
 
 
 class PointModel(PlainModel):
-    """Model of independent cells, which one compiled function advances.
+    """Model of independent cells, advanced by one compiled function.
 
-    step       length [s] of every step
-    precision  of the state and of what is computed;  threads  that share the cells
-    batch      the most steps in one call of the compiled function: cells go through all of them in the cache
-    Raises CaseError for fields on other dimensions than ranks divide, and for a step of another length.
+    step       length of each step [s]
+    precision  precision of the state and of the computation
+    threads    number of threads
+    batch      maximum number of steps in one call of the compiled function, which uses the cache for all of them
+
+    Raises CaseError for fields with other dimensions than the domain of the ranks, and for a step of another length.
     """
 
     program = Program("points", 1, (cells(0.0, 1.0),))
@@ -127,8 +129,8 @@ class PointModel(PlainModel):
         self.batch_limits = BatchLimits(batch)
         for spec in points.fields.state:
             if spec.dims != domain.axes.divided:
-                lie, wanted = ", ".join(spec.dims), ", ".join(domain.axes.divided)
-                raise CaseError(f"field {spec.name} lies on ({lie}); those of a model of points lie on ({wanted})")
+                dims, expected = ", ".join(spec.dims), ", ".join(domain.axes.divided)
+                raise CaseError(f"field {spec.name} has the dimensions ({dims}); a point model needs ({expected})")
         self.domain, self.points, self.step_length, self.threads = domain, points, step, threads
         formulas = points.compiled(precision, threads=threads)
         shape, dtype = domain.box.shape, formulas.dtype
@@ -145,13 +147,13 @@ class PointModel(PlainModel):
         start = {spec.name: given[spec.name] for spec in points.fields.state}
         start |= {spec.name: given.get(spec.name, 0.0) for spec in points.fluxes}
         self.state = CellValues({name: np.array(np.broadcast_to(each, shape), dtype) for name, each in start.items()})
-        """The state and the fluxes of the last step, by the names of fields."""
-        # contiguous once, and not in every step
+        """State and fluxes of the last step, by name."""
+        # Make the parameters contiguous once instead of in every step.
         self.parameters = {
             name: np.asarray(value, dtype, order="C") for name, value in points.split(values.parameters).items()
         }
-        self.was_set: dict[str, AnyArray] = {}
-        """What was set of fields of the state, more than there was: it counts as if it had been there at the start."""
+        self.increments: dict[str, AnyArray] = {}
+        """Sums of the increments by which users set state variables; budgets add them to the initial state."""
         self._updates = Updates(formulas, self.state)
         self._changes = values.changes
         self._records: Mapping[str, AnyArray] = {}
@@ -159,25 +161,25 @@ class PointModel(PlainModel):
         self._seconds = {"weather": 0.0, "cells": 0.0}
 
     def longest_step(self, until: float) -> float:
-        """Return the length of every step [s]."""
+        """Return the constant length of steps [s]."""
         return self.step_length
 
     def next_change(self) -> float:
-        """The time at which fields of the state are set next."""
+        """Return the next time at which state variables are set."""
         return min((time for time in self._changes if time > self.seconds + INSTANT), default=inf)
 
     def changes_at(self, seconds: float) -> Values:
-        """Return what is set of the state before the step that begins at a time [s]."""
+        """Return the state variables that are set before the step that begins at a time [s]."""
         return next((each for time, each in self._changes.items() if abs(time - seconds) < INSTANT), {})
 
     def step_through(self, ends: Sequence[float]) -> None:
-        """Advance the state by steps, in place: the program of a step, all of them in one call of the function."""
+        """Advance the state in place by steps, all in one call of the compiled function."""
         begins = [self.seconds, *ends[:-1]]
         for begin, end in zip(begins, ends, strict=True):
             if abs(end - begin - self.step_length) > INSTANT:
                 raise CaseError(
-                    f"a step of this model takes {self.step_length:g} s, and one of {end - begin:g} s is requested; "
-                    "have output, restarts and the end of the case after whole steps"
+                    f"the step length of this model is {self.step_length:g} s, but a step of {end - begin:g} s is "
+                    "requested; set output, restarts and the end of the case to multiples of the step"
                 )
         for name, value in self.changes_at(self.seconds).items():
             self._set_state(name, value)
@@ -191,14 +193,15 @@ class PointModel(PlainModel):
         self._seconds["cells"] += time.perf_counter() - ready
 
     def weather(self, begins: Sequence[float]) -> Values:
-        """Return the weather of the steps that begin at some times [s], with what was set; see :class:`PointValues`."""
+        """Return the weather of steps by their begin times [s], including values that users set; see `PointValues`."""
         held = {name: np.broadcast_to(each, (len(begins), *each.shape)) for name, each in self._weather_set.items()}
         return {**self._weather_of_case(begins), **held}
 
     def record(self, arrays: Mapping[str, AnyArray]) -> None:
-        """Let each of the next steps fill a row of arrays (steps, cells), and of none that were given before.
+        """Set the arrays (steps, cells) in which each of the next steps fills a row; earlier arrays are released.
 
-        arrays  by names of fields of the state and of fluxes, in single or double precision
+        arrays  arrays in single or double precision, by names of state variables and fluxes
+
         Raises CaseError for a field that no step changes.
         """
         for name in arrays:
@@ -211,7 +214,7 @@ class PointModel(PlainModel):
         rows = {name: array[first : first + steps] for name, array in self._records.items()}
         if any(len(each) < steps for each in rows.values()):
             raise CaseError(
-                f"results of {len(next(iter(self._records.values())))} steps are recorded, and more are made"
+                f"the arrays for recording have {len(next(iter(self._records.values())))} steps; the run has more"
             )
         return rows
 
@@ -224,13 +227,13 @@ class PointModel(PlainModel):
         return ModelInfo(points.processes, groups)
 
     def timings(self) -> Timings:
-        """Return the wall time of the weather, which includes waiting for input, and of the compiled function."""
+        """Return the wall times of the weather, including waiting for input, and of the compiled function."""
         return Timings(dict(self._seconds), waiting=("weather",))
 
     def view(self, name: str) -> Any:
-        """This rank's part of a field of the state, a flux or the weather of the last step, or a settable number.
+        """Return the part of this rank of a state variable, a flux or the weather of the last step, or a number.
 
-        Before the first step it is the weather of that; weather that was set is shown from then on.
+        Before the first step the weather is that of the first step. Weather that a user sets is returned from then on.
         """
         if name in self._weather_fields:
             begin = max(self.seconds - self.step_length, 0.0)
@@ -239,7 +242,7 @@ class PointModel(PlainModel):
         return self.points.settable.value(name) if name in self.points.settable else self.state[name]
 
     def set(self, name: str, value: object) -> None:
-        """Change the state, from which the next step goes on; the weather or a number of a process, until set again."""
+        """Set a state variable for the next step, or the weather or a number of a process for all later steps."""
         if name in self.points.settable:
             self.points.settable.set(name, value)
             return
@@ -252,17 +255,17 @@ class PointModel(PlainModel):
     def _set_state(self, name: str, value: Any) -> None:
         before = self.state[name].copy()
         self.state[name][...] = value
-        self.was_set[name] = self.was_set.get(name, 0.0) + (self.state[name] - before)
+        self.increments[name] = self.increments.get(name, 0.0) + (self.state[name] - before)
 
     def save(self) -> Snapshot:
-        """Return the state, the fluxes of the last step, and the settings that were changed."""
+        """Return the state, the fluxes of the last step, and the changed settings."""
         metadata = {
             **self._moment(), "settable": self.points.settable.changed, "weather": list(self._weather_set),
-            "set": list(self.was_set), "fluxes": [spec.name for spec in self.points.fluxes],
+            "set": list(self.increments), "fluxes": [spec.name for spec in self.points.fluxes],
         }  # fmt: skip
         now = {_FLUX + name if name in metadata["fluxes"] else name: array for name, array in self.state.items()}
         weather = {_WEATHER + name: values for name, values in self._weather_set.items()}
-        more = {_SET + name: values for name, values in self.was_set.items()}
+        more = {_SET + name: values for name, values in self.increments.items()}
         return Snapshot({**now, **weather, **more}, {}, metadata)
 
     def restore(self, saved: SavedState) -> None:
@@ -273,35 +276,35 @@ class PointModel(PlainModel):
                 array[...] = saved.part(name, held)
             else:
                 array[...] = saved.part(_FLUX + name, held) if name in saved.metadata["fluxes"] else 0.0
-        self.was_set = {name: np.array(saved.part(_SET + name, held)) for name in saved.metadata["set"]}
+        self.increments = {name: np.array(saved.part(_SET + name, held)) for name in saved.metadata["set"]}
         self.points.settable.restore(saved.metadata["settable"])
         weather = saved.metadata["weather"]
         self._weather_set = {name: np.array(saved.part(_WEATHER + name, held), self._dtype) for name in weather}
         self._set_moment(saved)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._updates.formulas.close()
 
 
 def values_to_set(spec: FieldSpec, value: object, domain: Domain, dtype: npt.DTypeLike) -> AnyArray:
-    """Return the values to which the cells of this rank are set; raises CaseError for a wrong type, shape or value.
+    """Return the values to set in the cells of this rank; raises CaseError for a wrong type, shape or value.
 
-    value  an array of the whole domain, a number for all its cells, or a text with a unit
+    value  an array of the whole domain, a number for all cells, or text with a unit
     """
-    # type and shape
+    # Check type and shape.
     whole = np.asarray(to(value, spec.unit, where=spec.name) if isinstance(value, str) else value)
     if whole.dtype.kind not in "fiu":
-        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [{spec.unit}], or a text with a unit")
+        raise CaseError(f"{spec.name} cannot be {value!r}: give numbers [{spec.unit}], or text with a unit")
     if whole.ndim and whole.shape != domain.axes.whole.shape:
-        raise CaseError(f"{spec.name} has the shape {domain.axes.whole.shape}; values of {whole.shape} cannot be set")
+        raise CaseError(f"{spec.name} has the shape {domain.axes.whole.shape}; the values have {whole.shape}")
 
-    # range
+    # Check the range.
     low, high = spec.valid or (-np.inf, np.inf)
     wrong = np.argwhere(~(np.isfinite(whole) & (whole >= low) & (whole <= high)))
     if len(wrong):
         cell = tuple(wrong[0].tolist())
         ends = "" if spec.valid is None else f" between {low:g} and {high:g}"
-        where = f", as in cell {cell} of what is to be set" if cell else ""
+        where = f", as in cell {cell} of the values" if cell else ""
         raise CaseError(f"{spec.name} cannot be {whole[cell]}{where}; give numbers{ends}")
     return np.array(domain.box.of(np.broadcast_to(whole, domain.axes.whole.shape)), dtype)
