@@ -23,12 +23,10 @@ SUFFIXES: Final = (".py", ".md", ".ipynb", ".ts", ".tsx", ".css", ".cpp", ".hpp"
 EXEMPT: Final = ("docs/history/", "docs/decisions/", "docs/glossary.md", "tests/language.py", "tests/test_language.py")
 """Files that are history or quote the words."""
 PENDING: Final = (
-    "cases/", "docs/explanation/verification.md", "docs/how-to/adjoint.md", "docs/how-to/assimilation.md",
-    "docs/how-to/box.md", "docs/how-to/models.md", "docs/how-to/pasture-inputs.md",
-    "docs/reference/pasture-case-file.md", "docs/reference/pasture.md", "src/airshed/inverse/",
-    "src/airshed/models/air/data/", "src/airshed/models/box/", "src/airshed/models/pasture/",
-    "src/airshed/models/points/", "src/airshed/verify/", "tests/inverse/",
-    "tests/models/", "tests/verify/",
+    "cases/", "docs/how-to/adjoint.md", "docs/how-to/assimilation.md", "docs/how-to/box.md",
+    "docs/how-to/models.md", "docs/how-to/pasture-inputs.md", "docs/reference/pasture-case-file.md",
+    "docs/reference/pasture.md", "src/airshed/models/air/data/", "src/airshed/models/box/",
+    "src/airshed/models/pasture/", "src/airshed/models/points/", "tests/models/air/",
 )  # fmt: skip
 """Files that do not satisfy the rules yet: the test skips them."""
 
@@ -42,7 +40,8 @@ OPENING: Final = re.compile(
 NO_NOUN: Final = re.compile(
     r"(Above|Again|All|Alone|Anew|Any|Below|Between|Beyond|Both|Each|Every|Many|None|Of|Once|Open|Only|Other|Real|"
     r"Same|That|(?<!e)ed|"
-    r"(?<!Find)(?<!Forc)(?<!Logg)(?<!Mapp)(?<!Mean)(?<!Mix)(?<!Scaveng)(?<!Settl)(?<!Sett)(?<!Spac)(?<!Splitt)(?<!Tim)(?<!Weight)ing)$"
+    r"(?<!Find)(?<!Forc)(?<!Graz)(?<!Logg)(?<!Mapp)(?<!Mean)(?<!Mix)(?<!Scaveng)(?<!Settl)(?<!Sett)"
+    r"(?<!Spac)(?<!Splitt)(?<!Tim)(?<!Weight)ing)$"
 )
 """Endings of names that are no nouns, among them those of participles."""
 _CODE: Final = (

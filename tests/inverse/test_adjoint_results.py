@@ -1,4 +1,4 @@
-"""The tables of `airshed adjoint`: what matters, sectors in words, and the rest in one row."""
+"""The tables of `airshed adjoint`: largest contributions, names of sectors, and the sum of the rest in one row."""
 
 import numpy as np
 import xarray as xr

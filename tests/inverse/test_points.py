@@ -27,7 +27,7 @@ from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point
 from airshed.kernels.cells.formulas import StepValues
 from airshed.kernels.cells.reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
-from airshed.models.pasture.point import PointCase, StationModel, as_declared
+from airshed.models.pasture.point import PointCase, StationModel, with_declared_humidity
 from airshed.models.points import derivatives
 from airshed.models.points.model import PointModel
 from airshed.models.points.sections import ReceptorSection
@@ -316,7 +316,7 @@ def test_an_event_removes_the_sensitivity_to_earlier_values() -> None:
 
     def made(**initial: float) -> StationModel:
         own = case.model_copy(update={"initial": case.initial.model_copy(update=initial)})
-        return StationModel(own, as_declared(own, YEARS.between("2001-01-01", "2001-03-01")), None)
+        return StationModel(own, with_declared_humidity(own, YEARS.between("2001-01-01", "2001-03-01")), None)
 
     model = made()
     gradient = point_gradient(model, cost_of(model, 60), 60, memory=20_000)

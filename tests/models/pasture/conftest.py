@@ -1,4 +1,4 @@
-"""A case of 40 cells for 150 days, with random weather, that a simulation or the program runs."""
+"""Fixtures: a case of 40 cells for 150 days with random weather, and the program."""
 
 import subprocess
 from collections.abc import Callable
@@ -26,7 +26,7 @@ fraction = 0.9
 
 
 def save_weather(path: Path, seed: int = 3) -> None:
-    """Write inputs of weather that pasture can grow in: rain on a third of days, warm days, mild nights."""
+    """Write inputs with weather in which pasture grows: rain on a third of days, warm days, mild nights."""
     random, made = np.random.default_rng(seed), contents(initial=start())
     days, weeks, cells = made.calendar.days, made.calendar.weeks, made.grid.cells
     rain = np.where(random.uniform(size=(days, cells)) < 0.3, random.exponential(12.0, (days, cells)), 0.0)
@@ -41,7 +41,7 @@ def save_weather(path: Path, seed: int = 3) -> None:
 
 
 def start() -> dict[str, np.ndarray]:
-    """The state at the start: some water, grass that stands, litter."""
+    """Initial state: some water, standing dry matter, litter."""
     random, cells = np.random.default_rng(5), contents().grid.cells
     ranges = {
         "water_1": (2.0, 12.0), "water_2": (20.0, 50.0), "water_3": (30.0, 60.0), "green_leaf": (100.0, 800.0),
@@ -53,7 +53,7 @@ def start() -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def case(tmp_path: Path) -> Callable[..., Path]:
-    """Return what writes a case of some days, with its inputs."""
+    """Return a function that writes a case of some days, with its inputs."""
 
     def made(days: int = 120) -> Path:
         if not (tmp_path / "inputs").exists():
@@ -66,7 +66,7 @@ def case(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def airshed(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return what runs `airshed ARGUMENTS` in the folder of the case."""
+    """Return a function that runs `airshed ARGUMENTS` in the folder of the case."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

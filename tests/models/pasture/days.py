@@ -1,4 +1,4 @@
-"""What tests of the pasture model share: a model of some options, cells of a published soil and pasture, a day."""
+"""Days of the pasture model for tests: a model with some options, parameters of cells, states, and results."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ DAY = {
 
 
 def model(optional: tuple[str, ...] = HUMID, only: tuple[str, ...] = (), **settings: Mapping[str, Any]) -> Points:
-    """Return a model of all processes, or of `only` some by name; the deficit is given unless settings say other."""
+    """Return a model of all processes or of those in `only`; weather has the deficit unless settings change it."""
     settings = {"humidity": {"given": "deficit"}, **settings}
     key = repr((optional, sorted(only), settings))
     if key not in _MODELS:
@@ -40,7 +40,7 @@ def land(soil: str = "site67", pasture: str = "site67", **changes: Any) -> dict[
 
 
 def start(parameters: Mapping[str, Any], wetness: float = 0.5, **changes: float) -> dict[str, Any]:
-    """Return a state without plants, each layer filled to a part of what it holds between its limits."""
+    """Return a state without plants; each layer has a fraction of the water between its limits."""
     state: dict[str, Any] = {spec.name: 0.0 for spec in STATE}
     for layer in LAYERS:
         least, most = parameters[f"lower_limit_{layer}"], parameters[f"drained_upper_limit_{layer}"]
@@ -49,7 +49,7 @@ def start(parameters: Mapping[str, Any], wetness: float = 0.5, **changes: float)
 
 
 def day(points: Points, parameters: Mapping[str, Any], state: Mapping[str, Any], **weather: Any) -> dict[str, Any]:
-    """Return what a day makes of a state: the whole state, and all fluxes."""
+    """Return the state and all fluxes after a day."""
     return {**state, **points.reference({**DAY, **weather, **parameters, **state, **points.numbers})}
 
 

@@ -1,4 +1,4 @@
-"""A small store: 8 x 6 cells, 40 of them on land, 150 days over a turn of the year, all values at random."""
+"""A small store: 8 x 6 cells, 40 of them on land, 150 days with a new year, random values."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def contents(**changes) -> Inputs:
 
 
 def values_of(what: Inputs) -> dict[str, np.ndarray]:
-    """Return weather at random that can be stored exactly."""
+    """Return random weather that is stored without rounding."""
     random = np.random.default_rng(3)
     rows = {name: what.calendar.days if name in DAILY else what.calendar.weeks for name in what.names}
     numbers = {name: random.integers(0, 255, (rows[name], what.grid.cells)) for name in what.names}

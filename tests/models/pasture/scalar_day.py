@@ -1,4 +1,4 @@
-"""A day of pasture in plain numbers: one cell, written after the published equations and apart from the model."""
+"""Reference: a day of one cell in scalars, written from the published equations and independent of the model."""
 
 from collections.abc import Mapping
 from math import exp, log
@@ -25,7 +25,7 @@ def pressure(temperature: float) -> float:
 def day(
     cell: Mapping[str, float], start: Mapping[str, float], weather: Mapping[str, float], of: Mapping[str, Any]
 ) -> Numbers:
-    """The state at the end of the day, and what flowed; `of` has the options, as section.name."""
+    """Return the state at the end of the day, and the fluxes; `of` has the options, as section.name."""
     s, f = dict(start), dict[str, float]()
     burn(s, f, weather, of)
     morning = dict(s)
@@ -192,7 +192,7 @@ def graze(
 
 
 def bite(s: Numbers, pool: str, amount: float) -> None:
-    """Takes leaf and stem, leaf first, no more than there is of either."""
+    """Remove leaf and stem, leaf first, and at most the amount of each."""
     leaf, stem = s[f"{pool}_leaf"], s[f"{pool}_stem"]
     from_leaf = min(amount * curve(divided(leaf, leaf + stem), 0.85 / 0.15), leaf)
     from_stem = min(amount - from_leaf, stem)

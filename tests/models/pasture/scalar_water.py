@@ -1,4 +1,4 @@
-"""The water of a day of one cell in plain numbers, written after the published equations and apart from the model."""
+"""Reference: water of a day of one cell in scalars, from the published equations and independent of the model."""
 
 from collections.abc import Mapping
 from math import cos, exp, log, pi, sin, sqrt
@@ -10,7 +10,7 @@ POOLS = ("green_leaf", "green_stem", "dead_leaf", "dead_stem")
 
 
 def divided(part: float, whole: float) -> float:
-    """0 / 0 is 0, and what is more than nothing of nothing is all there could be."""
+    """Return part / whole: 0 for 0 / 0, and a large number for another part of 0."""
     if whole > 0.0:
         return part / whole
     return 0.0 if part == 0.0 else part * 1e9
@@ -144,7 +144,7 @@ def flow(s: Numbers, cell: Mapping[str, float]) -> None:
         exponent = min(cell["diffusivity_slope"] * moist, 80.0)
         speed = min(1e4, cell["diffusivity"] * exp(exponent))
         amount = speed * ((other / below - one / thick) / apart - 2e-5)
-        # After this much there is no gradient.
+        # A larger flow would reverse the gradient.
         level = (other / below - one / thick - 2e-5 * apart) / (1.0 / thick + 1.0 / below)
         if amount > 0.0:
             amount = max(min(amount, level, other - least_below, cell[f"drained_upper_limit_{n}"] - one), 0.0)
@@ -186,7 +186,7 @@ def drink(
 
 
 def roots(cell: Mapping[str, float], water: Mapping[int, float]) -> dict[int, float]:
-    """The supply of each layer; `rooted` says the part of a layer that has roots."""
+    """Return the supply of each layer; `rooted` is the fraction of a layer with roots."""
     rooted = {n: cell[f"rooted_{n}"] for n in LAYERS}
     deepest = max((n for n in LAYERS if rooted[n] > 0.0), default=0)
     supply = {}

@@ -1,4 +1,4 @@
-"""A station of three plausible years, made by rules: rain on every fifth day or so, cooler and moister then."""
+"""A station with three plausible years: rain on about every fifth day, with cooler and moister air."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from airshed.models.pasture.weather.station import UNITS, Column, Station
 
 
 def plausible(days: int = 1096, first: str = "2018-01-01", **changes) -> Station:
-    """Return a station; `changes` are other things that it has, such as its name."""
+    """Return a station; `changes` replace its attributes, such as the name."""
     random = np.random.default_rng(days)
     dates = np.datetime64(first, "D") + np.arange(days)
     season = np.cos(2 * np.pi * (day_of_year(dates) - 15) / 365.25)
@@ -33,7 +33,7 @@ def plausible(days: int = 1096, first: str = "2018-01-01", **changes) -> Station
 
 
 def with_values(station: Station, **changes) -> Station:
-    """Return the station with other values in some columns, or without those that are None."""
+    """Return the station with new values in some columns, and without the columns that are None."""
     columns = {name: each for name, each in station.columns.items() if changes.get(name, 0) is not None}
     for name, values in changes.items():
         if values is not None:
@@ -42,12 +42,12 @@ def with_values(station: Station, **changes) -> Station:
 
 
 def without_days(station: Station, *days: int) -> Station:
-    """Return the station without some days, by their numbers."""
+    """Return the station without some days, given by their numbers."""
     columns = {name: replace(each, values=np.delete(each.values, days)) for name, each in station.columns.items()}
     return replace(station, dates=np.delete(station.dates, days), columns=columns)
 
 
 def deficit(station: Station) -> np.ndarray:
-    """Return the true deficit of a station's vapour pressure."""
+    """Return the deficit that belongs to a station's vapour pressure."""
     air = 0.75 * saturation(station["max_temperature"]) + 0.25 * saturation(station["min_temperature"])
     return air - station["vapour_pressure"]

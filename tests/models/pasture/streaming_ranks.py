@@ -1,4 +1,4 @@
-"""Streams a sound store on 3, 2 and 1 ranks by both strategies, and a spoilt one, and prints what came out."""
+"""Read an undamaged and a damaged store on 3, 2 and 1 ranks by both strategies, and print the results."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ DAYS = (0, 1, 70, 69, 149, 3)
 
 
 def streamed(folder, ranks, reading) -> str:
-    """The checksum of all weather of some days, of all cells in order; on the first rank."""
+    """Return, on the first rank, the checksum of all weather of some days, with the cells in order."""
     inputs = open_inputs(folder)
     domain = Domain.even(inputs.grid.axes, ranks)
     told = hashlib.sha256()
@@ -34,7 +34,7 @@ def streamed(folder, ranks, reading) -> str:
 
 
 def damaged(folder, ranks, reading) -> str:
-    """The error of reading a damaged store on this rank."""
+    """Return the error of this rank when it reads a damaged store."""
     try:
         return streamed(folder, ranks, reading)
     except DataError as error:

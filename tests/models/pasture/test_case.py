@@ -1,4 +1,4 @@
-"""A case of pasture: the same bits however it is run, balances that close, and input that does not fit is told."""
+"""A pasture case: the same bits for any way to run it, closed balances, and errors for wrong input."""
 
 import shutil
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_ranks_threads_and_readers_change_no_bit(options: tuple[str, ...], case:
         assert float(one["growth"].max()) > 1.0
 
 
-def test_animals_come_while_the_model_runs(case: Case) -> None:
+def test_stocking_rate_changes_during_a_run(case: Case) -> None:
     with package.Simulation(package.load_case(case(60), ["grazing.on=true"])) as simulation:
         simulation.run("10 day")
         assert simulation.values("eaten").max() == 0.0
@@ -65,7 +65,7 @@ def test_animals_come_while_the_model_runs(case: Case) -> None:
 
 
 @pytest.mark.thorough
-def test_a_run_that_stopped_half_way_goes_on_to_the_same_bits(case: Case, tmp_path: Path) -> None:
+def test_a_continued_run_has_the_same_bits(case: Case, tmp_path: Path) -> None:
     path = case()
     with package.Simulation(path) as simulation:
         simulation.run()
@@ -110,15 +110,15 @@ def test_single_precision_is_near_double(case: Case) -> None:
         ("inputs.folder=elsewhere", "there is no folder"),
         ("humidity.given=deficit", "vapour_pressure_deficit"),
         ("grazing.stocking_rate=-1", "must be at least 0"),
-        ("events.fire=[{date=\"1st of May\"}]", "is no day"),
+        ("events.fire=[{date=\"1st of May\"}]", "is not a day"),
     ],
 )  # fmt: skip
-def test_a_case_that_cannot_be_is_told(change: str, reason: str, case: Case) -> None:
+def test_a_wrong_case_is_reported(change: str, reason: str, case: Case) -> None:
     with pytest.raises((CaseError, DataError), match=reason):
         package.Simulation(package.load_case(case(), [change])).close()
 
 
-def test_animals_eat_what_stands(case: Case, tmp_path: Path) -> None:
+def test_animals_eat_standing_dry_matter(case: Case, tmp_path: Path) -> None:
     left = []
     for change in ("grazing.stocking_rate=0", "grazing.stocking_rate=0.5"):
         loaded = package.load_case(case(60), [change])
@@ -129,7 +129,7 @@ def test_animals_eat_what_stands(case: Case, tmp_path: Path) -> None:
     assert left[1] < 0.98 * left[0]
 
 
-def test_animals_that_the_inputs_do_not_have_weigh_what_is_usual(case: Case) -> None:
+def test_animals_without_inputs_have_the_default_weight(case: Case) -> None:
     path = case(10)
     shutil.rmtree(path.parent / "inputs")
     pools = {name: values for name, values in start().items() if name != "live_weight"}

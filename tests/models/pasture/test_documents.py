@@ -1,4 +1,4 @@
-"""The page of settings is that of the registry, and `airshed show` tells the source of every parameter."""
+"""The page of settings is up to date, and `airshed show` prints the source of every parameter."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ def test_the_page_of_settings_is_up_to_date() -> None:
         assert f"| `{key}` |" in written
 
 
-def test_show_tells_classes_and_the_source_of_their_numbers(case: Callable[..., Path]) -> None:
+def test_show_prints_classes_and_the_sources_of_their_numbers(case: Callable[..., Path]) -> None:
     report = case_report(airshed.load_case(case()))
     assert report.facts["grid"] == "6 x 8 cells, 40 of them on land"
     soils, soil_numbers, pastures, pasture_numbers = report.tables[2:]

@@ -1,4 +1,4 @@
-"""A year's place among the years of a run."""
+"""Rank of a year among the years of a run."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from airshed.models.pasture.drought import percentile, with_drought
 
 @pytest.mark.parametrize("every", [1, 10])
 def test_the_driest_of_four_years_is_the_lowest_on_each_day(every: int) -> None:
-    """Days of the year count: records every ten days lie on other dates in each year."""
+    """Days of the year are compared: records every ten days are at different dates in each year."""
     times = np.arange("2019-01-01", "2023-01-01", every, dtype="datetime64[D]").astype("datetime64[s]")
     year = times.astype("datetime64[Y]").astype(int) - 49
     rank = np.array([2.0, 0.0, 3.0, 1.0])[year]
@@ -20,7 +20,7 @@ def test_the_driest_of_four_years_is_the_lowest_on_each_day(every: int) -> None:
     np.testing.assert_allclose(found[inner, 0], 12.5 + 25.0 * rank[inner])
 
 
-def test_years_that_are_alike_have_fifty() -> None:
+def test_equal_years_have_rank_fifty() -> None:
     times = np.arange("2019-01-01", "2022-01-01", dtype="datetime64[D]")
     found = percentile(np.ones((times.size, 2)), times)
     assert np.isnan(found[:, 0]).sum() == 1, "the 366th day of the leap year: the last year ends before it"
@@ -29,7 +29,7 @@ def test_years_that_are_alike_have_fifty() -> None:
 
 def test_two_years_are_too_few() -> None:
     times = np.arange("2019-01-01", "2021-01-01", dtype="datetime64[D]")
-    with pytest.raises(DataError, match="needs 3 of them"):
+    with pytest.raises(DataError, match="at least 3 years"):
         percentile(np.ones((times.size, 2)), times)
 
 

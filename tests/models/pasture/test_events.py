@@ -1,4 +1,4 @@
-"""Fires burn on their days."""
+"""Fires burn on the declared days."""
 
 import numpy as np
 import pytest
@@ -21,12 +21,12 @@ def test_a_fire_burns_each_year_or_once() -> None:
     assert burnt() == {}
 
 
-def test_two_fires_of_a_day_burn_what_is_left() -> None:
+def test_a_second_fire_of_a_day_burns_the_rest() -> None:
     twice = burnt({"date": "1991-09-01", "fraction": 0.5}, {"date": "09-01", "fraction": 0.5})
     assert twice == {"1990-09-01": 0.5, "1991-09-01": 0.75, "1992-09-01": 0.5}
 
 
 @pytest.mark.parametrize("date", ["9-1", "13-01", "1990-02-30", "1st of May", "01-09-1990", "٠٩-٠١"])
-def test_what_is_no_day_is_refused(date: str) -> None:
-    with pytest.raises(ValidationError, match="is no day"):
+def test_a_wrong_day_is_refused(date: str) -> None:
+    with pytest.raises(ValidationError, match="is not a day"):
         burnt({"date": date})

@@ -1,4 +1,4 @@
-"""What docs/how-to/pasture-inputs.md shows is so."""
+"""The examples and tables of docs/how-to/pasture-inputs.md are correct."""
 
 import re
 from pathlib import Path
@@ -20,8 +20,8 @@ def block(after: str) -> list[str]:
     return [line[4:] for line in found.group(1).splitlines() if line.strip()]
 
 
-def test_its_python_runs():
-    first, *rest = block("## In Python")
+def test_python_of_the_page_runs():
+    first, *rest = block("## Read inputs in Python")
     names = {"open_inputs": open_inputs, "Box": Box}
     exec(first, names)
     told, rain, soil = (eval(line, names) for line in rest)
@@ -31,8 +31,8 @@ def test_its_python_runs():
     assert np.isnan(soil).sum() == 186 * 156 - 15219
 
 
-def test_its_declaration_is_one_and_has_all_settings_of_a_station(tmp_path):
-    lines = block("tells what the files do not")
+def test_declaration_of_the_page_has_all_settings_of_a_station(tmp_path):
+    lines = block("declares values that the files do not have")
     (tmp_path / "stations.toml").write_text("\n".join(lines))
     recipe = read_recipe(tmp_path / "stations.toml")
     assert recipe.area == Recipe().area
@@ -40,6 +40,6 @@ def test_its_declaration_is_one_and_has_all_settings_of_a_station(tmp_path):
     assert shown == set(StationEntry.model_fields) - {"latitude"}
 
 
-def test_its_table_has_all_rules():
+def test_table_of_the_page_has_all_rules():
     rows = TEXT[TEXT.index("| rule |") :].split("\n\n")[0].splitlines()[2:]
-    assert len(rows) == len(RULES) + 1  # `possible` finds errors, and tells of saturation
+    assert len(rows) == len(RULES) + 1  # `possible` has two rows: errors, and saturation

@@ -1,4 +1,4 @@
-"""Inputs made of stations: what lies between them, what is declared of them, and what is refused."""
+"""Inputs from stations: interpolation, declarations, and errors."""
 
 import json
 
@@ -25,8 +25,8 @@ from airshed.models.pasture.inputs.stations import (
     Recipe,
     StationWeather,
     common_calendar,
-    inputs_of_stations,
-    recipe_of,
+    inputs_from_stations,
+    read_recipe_with_changes,
 )
 from airshed.models.pasture.inputs.store import check_contents, save
 from airshed.models.pasture.weather.calendar import Calendar
@@ -39,7 +39,7 @@ COARSE = 'area = "Queensland"\nspacing = 0.2\n'
 
 
 def met(station, labels=None) -> str:
-    """Return a station as a .met file."""
+    """Return a station as the text of a .met file."""
     labels = labels or {
         "radiation": "radn", "max_temperature": "maxt", "min_temperature": "mint", "rain": "rain",
         "pan_evaporation": "pan", "vapour_pressure": "vp",
@@ -57,7 +57,7 @@ def met(station, labels=None) -> str:
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two stations, on a grid of 0.2 degree."""
+    """Folder of two stations, for a grid of 0.2 degree."""
     (tmp_path / "west.met").write_text(met(plausible(DAYS, latitude=-24.0, longitude=142.0, name="WEST")))
     (tmp_path / "east.met").write_text(met(plausible(DAYS + 20, latitude=-26.0, longitude=150.0, name="EAST")))
     (tmp_path / "stations.toml").write_text(COARSE)
@@ -69,7 +69,7 @@ def of_one(grid, days=DAYS):
     return station, StationWeather([station], grid, Calendar(station.dates[0], days))
 
 
-def test_a_station_is_the_weather_of_its_own_cell():
+def test_the_cell_of_a_station_has_its_weather():
     grid = LandGrid(np.array([-26.55]), np.array([148.77]), np.array([[True]]))
     station, weather = of_one(grid)
     block = weather.block(0, DAYS, (0, 1))
@@ -93,7 +93,7 @@ def test_weather_changes_by_the_stated_gradients():
         assert np.abs(values - expected).max() <= PACKINGS[name].scale / 2 + 1e-9, name
 
 
-def test_cells_near_a_station_have_its_weather_and_one_that_knows_nothing_has_no_say():
+def test_missing_values_of_a_station_have_no_weight():
     grid = LandGrid(np.array([-24.0]), np.array([142.0, 146.0, 150.0]), np.ones((1, 3), bool))
     west, east = (plausible(DAYS, latitude=-24.0, longitude=lon) for lon in (142.0, 150.0))
     east = with_values(east, rain=np.full(DAYS, 10.0))
@@ -105,7 +105,7 @@ def test_cells_near_a_station_have_its_weather_and_one_that_knows_nothing_has_no
     assert (second > 3.0).all()
 
 
-def test_values_do_not_depend_on_what_else_is_asked_for():
+def test_values_do_not_depend_on_the_requested_range():
     grid = land_grid("Queensland", 0.6)
     _, weather = of_one(grid)
     whole = weather.block(0, DAYS, (0, grid.cells)).dense()
@@ -114,17 +114,17 @@ def test_values_do_not_depend_on_what_else_is_asked_for():
         assert np.array_equal(part[name], whole[name][37:48, 100:251]), name
 
 
-def test_a_day_that_no_station_knows_is_refused():
+def test_a_day_without_values_at_any_station_is_refused():
     station = plausible(DAYS)
     station = with_values(station, rain=np.where(np.arange(DAYS) == 30, np.nan, station["rain"]))
     grid = land_grid("Queensland", 0.6)
-    with pytest.raises(DataError, match="no station knows rain on 2018-01-31"):
+    with pytest.raises(DataError, match="no station has rain on 2018-01-31"):
         StationWeather([station], grid, Calendar(station.dates[0], DAYS))
     with pytest.raises(DataError, match="no station has radiation"):
         common_calendar([with_values(station, radiation=None)])
 
 
-def test_queensland_is_as_large_as_it_is():
+def test_area_of_queensland_is_correct():
     grid = land_grid("Queensland", 0.1)
     assert grid.mask.shape == (186, 156)
     assert grid.cells == 15219
@@ -140,12 +140,12 @@ def test_queensland_is_as_large_as_it_is():
         ("Queensland", 0.7, "not a whole number of cells"),
     ],
 )
-def test_areas_that_there_are_not_are_refused(area, spacing, message):
+def test_unknown_areas_are_refused(area, spacing, message):
     with pytest.raises(CaseError, match=message):
         land_grid(area, spacing)
 
 
-def test_maps_are_of_their_seed_and_have_all_classes_alike():
+def test_maps_depend_on_the_seed_and_have_equal_shares_of_classes():
     grid = land_grid("Queensland", 0.2)
     maps, again, other = (synthetic_maps(grid, seed) for seed in (1, 1, 2))
     assert np.array_equal(maps["soil_class"], again["soil_class"])
@@ -157,7 +157,7 @@ def test_maps_are_of_their_seed_and_have_all_classes_alike():
     assert all(np.isfinite(each).all() and (each >= 0.0).all() for each in state.values())
 
 
-def test_a_folder_of_stations_is_inputs_and_prepared_they_are_the_same(folder, tmp_path):
+def test_a_folder_of_stations_and_its_prepared_store_are_the_same(folder, tmp_path):
     made = open_inputs(folder)
     for layout in ("land", "full"):
         save(made, tmp_path / layout, layout=layout)
@@ -195,12 +195,12 @@ def test_a_deficit_becomes_a_pressure_where_it_is_declared(folder):
     dry = with_values(east, vapour_pressure_deficit=deficit(east))
     (folder / "east.met").write_text(met(dry, labels))
     (folder / "west.met").unlink()
-    taken = inputs_of_stations(folder)
-    assert [each.rule for each in taken.findings if each.rule == "humidity"] == ["humidity"]
+    taken = inputs_from_stations(folder)
+    assert [each.rule for each in taken.problems if each.rule == "humidity"] == ["humidity"]
     declared = COARSE + '[stations."east.met"]\nhumidity = "vapour_pressure_deficit"\n'
     (folder / "stations.toml").write_text(declared)
-    believed = inputs_of_stations(folder)
-    assert [each.rule for each in believed.findings] == []
+    believed = inputs_from_stations(folder)
+    assert [each.rule for each in believed.problems] == []
     (station,) = believed.stations
     assert np.abs(station["vapour_pressure"] - east["vapour_pressure"]).max() < 0.5
 
@@ -208,47 +208,47 @@ def test_a_deficit_becomes_a_pressure_where_it_is_declared(folder):
 def test_a_station_without_a_place_is_refused_until_it_is_declared(folder):
     text = (folder / "west.met").read_text().replace("longitude = 142.0\n", "")
     (folder / "west.met").write_text(text)
-    with pytest.raises(DataError, match=r"west.met tells no longitude; declare it"):
+    with pytest.raises(DataError, match=r"west.met has no longitude; declare it"):
         open_inputs(folder)
     (folder / "stations.toml").write_text(COARSE + '[stations."west.met"]\nlongitude = 142.0\n')
-    assert {each.longitude for each in inputs_of_stations(folder).stations} == {142.0, 150.0}
+    assert {each.longitude for each in inputs_from_stations(folder).stations} == {142.0, 150.0}
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("area = ", "is no TOML"),
+        ("area = ", "is not TOML"),
         ('aera = "Queensland"', "did you mean area"),
         ('[stations."no.met"]\nuse = true', "has no file no.met"),
-        ('first = "yesterday"', "is no day such as"),
-        ('first = "1950-01-01"', "stations have all weather from 2018-01-01 to"),
+        ('first = "yesterday"', "is not a day such as"),
+        ('first = "1950-01-01"', "stations have complete weather from 2018-01-01 to"),
     ],
 )
-def test_what_cannot_be_declared_is_told(folder, text, message):
+def test_wrong_declarations_are_reported(folder, text, message):
     (folder / "stations.toml").write_text(text)
     with pytest.raises(DataError, match=message):
         open_inputs(folder)
 
 
-def test_years_are_asked_for(folder):
-    assert recipe_of(folder, years="2018-2019").last == "2019-12-31"
-    assert recipe_of(folder, years="2018").first == "2018-01-01"
-    assert recipe_of(folder, given={"seed": 7}).seed == 7
-    assert recipe_of(folder).spacing == 0.2
-    with pytest.raises(DataError, match="are no years such as"):
-        recipe_of(folder, years="18-19")
+def test_inputs_are_limited_to_requested_years(folder):
+    assert read_recipe_with_changes(folder, years="2018-2019").last == "2019-12-31"
+    assert read_recipe_with_changes(folder, years="2018").first == "2018-01-01"
+    assert read_recipe_with_changes(folder, given={"seed": 7}).seed == 7
+    assert read_recipe_with_changes(folder).spacing == 0.2
+    with pytest.raises(DataError, match="must be a range such as"):
+        read_recipe_with_changes(folder, years="18-19")
     with pytest.raises(DataError, match="the first is after the last"):
-        recipe_of(folder, years="2019-2018")
+        read_recipe_with_changes(folder, years="2019-2018")
     with pytest.raises(DataError, match="spacing"):
-        recipe_of(folder, given={"spacing": 50.0})
-    assert recipe_of(folder / "nowhere") == Recipe()
+        read_recipe_with_changes(folder, given={"spacing": 50.0})
+    assert read_recipe_with_changes(folder / "nowhere") == Recipe()
 
 
 def prepare(*arguments):
     return CliRunner().invoke(app, ["pasture", "prepare", *map(str, arguments)])
 
 
-def test_the_command_writes_inputs_and_tells_what_it_found(folder, tmp_path):
+def test_the_command_writes_inputs_and_reports_problems(folder, tmp_path):
     answer = prepare("--stations", folder, "--output", tmp_path / "inputs", "--spacing", "0.6", "--json")
     assert answer.exit_code == 0, answer.output
     told = json.loads(answer.stdout)
@@ -257,10 +257,10 @@ def test_the_command_writes_inputs_and_tells_what_it_found(folder, tmp_path):
     assert told["facts"]["ratio"] > 2.0
     again = prepare("--stations", folder, "--output", tmp_path / "inputs")
     assert again.exit_code == 2
-    assert "is there already" in again.output
+    assert "exists already" in again.output
 
 
-def test_without_an_output_the_command_checks_alone(folder):
+def test_without_an_output_the_command_only_checks(folder):
     before = sorted(folder.iterdir())
     answer = prepare("--stations", folder)
     assert answer.exit_code == 0, answer.output
@@ -279,6 +279,6 @@ def test_the_shipped_case_has_its_inputs():
     assert rain.sum() == pytest.approx(roma["rain"][:366].sum(), rel=0.02)
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_missing_folder_is_reported(tmp_path):
     with pytest.raises(DataError, match="there is no folder"):
-        inputs_of_stations(tmp_path / "nowhere", Recipe())
+        inputs_from_stations(tmp_path / "nowhere", Recipe())

@@ -1,4 +1,4 @@
-"""What is stored is read back: any days and cells, packed or as a grid; and damage is told."""
+"""Stored weather is read back for any days and cells, packed or as a grid; damage is reported."""
 
 import shutil
 
@@ -42,7 +42,7 @@ def test_single_precision_is_that_of_the_stored_numbers(stored):
     assert np.array_equal(rain, np.rint(values["rain"] / 0.1).astype(np.float32) * np.float32(0.1))
 
 
-def test_what_does_not_change_is_read(stored):
+def test_constant_fields_are_read(stored):
     path, _ = stored
     inputs, given = open_inputs(path), contents()
     assert np.array_equal(inputs.grid.mask, given.grid.mask)
@@ -63,7 +63,7 @@ def test_a_day_has_its_date(stored):
     assert weather["month"].tolist() == [12.0, 1.0, 1.0]
 
 
-def test_days_that_there_are_not_are_refused(stored):
+def test_missing_days_are_refused(stored):
     inputs = open_inputs(stored[0])
     for first, days in ((-1, 2), (149, 2), (3, 0)):
         with pytest.raises(CaseError, match="has weather from 2019-11-20 to 2020-04-17"):
@@ -79,7 +79,7 @@ def test_xarray_reads_it_in_its_units(stored):
     assert np.allclose(rain, values["rain"], rtol=0, atol=1e-5)
 
 
-def test_a_store_that_fails_leaves_nothing(tmp_path):
+def test_a_failed_store_leaves_no_files(tmp_path):
     with pytest.raises(RuntimeError), new_store(tmp_path / "a", contents()):
         raise RuntimeError
     assert [*tmp_path.iterdir()] == []
@@ -89,7 +89,7 @@ def test_a_value_that_cannot_be_stored_is_refused(tmp_path):
     what = contents()
     values = values_of(what)["max_temperature"]
     values[2, 3] = 70.0
-    message = r"max_temperature has the value 70 degC; what can be stored is -10 to 53"
+    message = r"max_temperature has the value 70 degC; stored values range from -10 to 53"
     with pytest.raises(DataError, match=message), new_store(tmp_path / "a", what) as store:
         store.put("max_temperature", 0, values)
     assert not (tmp_path / "a").exists()
@@ -98,13 +98,13 @@ def test_a_value_that_cannot_be_stored_is_refused(tmp_path):
         PACKINGS["max_temperature"].packed(values, "it")
 
 
-def test_others_folders_and_stores_are_not_written_over(tmp_path):
+def test_existing_folders_and_stores_are_not_overwritten(tmp_path):
     save_small(tmp_path / "a")
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="exists already"):
         save_small(tmp_path / "a")
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "thesis.tex").write_text("mine")
-    with pytest.raises(OutputError, match="is no pasture input"):
+    with pytest.raises(OutputError, match="is not a pasture input"):
         save_small(tmp_path / "b")
     with new_store(tmp_path / "a", contents(), layout="full", replace=True):
         pass
@@ -126,7 +126,7 @@ def damaged(path, tmp_path, what):
     ("what", "message"),
     [
         (shutil.rmtree, "there is no folder"),
-        (lambda path: (path / MANIFEST).unlink(), "is no pasture input"),
+        (lambda path: (path / MANIFEST).unlink(), "is not a pasture input"),
         (lambda path: (path / MANIFEST).write_text("{"), "manifest.json is damaged"),
         (lambda path: files(path / FIELDS / "rain", "0")[0].unlink(), "lacks its file fields.zarr/rain/c/0/0"),
         (lambda path: (path / "soils.json").unlink(), "lacks its file soils.json"),
@@ -139,7 +139,7 @@ def damaged(path, tmp_path, what):
         (lambda path: _swap(path / MANIFEST, b"inputs 1", b"inputs 0"), "this version reads"),
     ],
 )
-def test_what_is_missing_or_truncated_is_told(tmp_path, what, message):
+def test_missing_and_truncated_files_are_reported(tmp_path, what, message):
     save_small(tmp_path / "small")
     with pytest.raises((DataError, CaseError), match=message):
         assert open_inputs(damaged(tmp_path / "small", tmp_path, what)).land
@@ -165,7 +165,7 @@ def test_each_damaged_byte_of_rain_is_found(tmp_path):
         _flip(file, place)
         with pytest.raises(DataError):
             open_inputs(tmp_path / "small").weather(Box(((0, 40),)), 0, 150)
-        with pytest.raises(DataError, match="is not as it was written"):
+        with pytest.raises(DataError, match="has a wrong checksum"):
             check_contents(tmp_path / "small")
         file.write_bytes(sound)
     open_inputs(tmp_path / "small").weather(Box(((0, 40),)), 0, 150)
@@ -173,7 +173,7 @@ def test_each_damaged_byte_of_rain_is_found(tmp_path):
 
 def test_maps_that_do_not_fit_are_refused():
     maps = contents().maps
-    with pytest.raises(DataError, match="soil_class has the class 7, where there are 2"):
+    with pytest.raises(DataError, match="soil_class has the class 7, but there are 2 classes"):
         contents(maps={**maps, "soil_class": np.full(40, 7, np.uint16)})
-    with pytest.raises(DataError, match=r"litter has the shape \(39,\), where 40 cells are on land"):
+    with pytest.raises(DataError, match=r"litter has the shape \(39,\), but there are 40 land cells"):
         contents(initial={"litter": np.zeros(39)})

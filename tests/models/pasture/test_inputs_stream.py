@@ -1,4 +1,4 @@
-"""Weather is read ahead, in any order of days, with the same bits on any number of ranks."""
+"""Weather is read ahead, for any order of days, with the same bits on any number of ranks."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def spoil(path):
             file.write_bytes(content)
 
 
-def test_each_day_is_that_of_the_store_in_any_order(small):
+def test_each_day_equals_the_store_in_any_order(small):
     inputs = open_inputs(small)
     box = Box(((3, 29),))
     whole = inputs.weather(box, 0, 150)
@@ -58,22 +58,22 @@ def test_each_day_is_that_of_the_store_in_any_order(small):
 
 
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 150), (60, 10), (64, 64), (149, 1)])
-def test_several_days_are_those_of_the_store(small, first, count):
+def test_several_days_equal_the_store(small, first, count):
     inputs = open_inputs(small)
     with inputs.stream(Box(((0, 40),)), dtype=np.float32) as stream:
         several, whole = stream.days(first, count), inputs.weather(Box(((0, 40),)), first, count, np.float32)
         assert all(np.array_equal(several[name], whole[name]) for name in whole)
 
 
-def test_days_that_there_are_not_are_refused(small):
+def test_missing_days_are_refused(small):
     with open_inputs(small).stream(Box(((0, 40),))) as stream:
         for number in (-1, 150):
             with pytest.raises(CaseError, match="has weather from"):
                 stream.day(number)
 
 
-class Slow:
-    """Weather that takes a while, and notes who makes it when."""
+class RecordedWeather:
+    """Weather that records the first day and the thread of each block."""
 
     calendar, cells, names, block_days = Calendar(np.datetime64("2000-01-01"), 40), 3, ("rain",), 10
 
@@ -85,8 +85,8 @@ class Slow:
         return Block(self.calendar, first, days, {"rain": np.full((days, 3), float(first))}, {})
 
 
-def test_the_next_block_is_made_on_another_thread_while_one_is_used():
-    source = Slow()
+def test_the_next_block_is_read_on_another_thread():
+    source = RecordedWeather()
     with Stream(source, Box(((0, 3),))) as stream:
         stream.day(0)
         assert made_in_time(source, [0, 10])
@@ -95,22 +95,22 @@ def test_the_next_block_is_made_on_another_thread_while_one_is_used():
     assert not any(name == threading.current_thread().name for _, name in source.made)
 
 
-def test_nothing_is_made_beyond_the_last_day():
-    source = Slow()
+def test_no_block_is_read_after_the_last_day():
+    source = RecordedWeather()
     with Stream(source, Box(((0, 3),)), until=9) as stream:
         stream.day(0)
     assert made_in_time(source, [0])
 
 
 def made_in_time(source, expected) -> bool:
-    """Wait until blocks are made, for some seconds at most; return whether they are these, in their order."""
+    """Return True if these blocks are computed, in this order, within some seconds."""
     end = time.monotonic() + 10.0
     while len(source.made) < len(expected) and time.monotonic() < end:
         time.sleep(0.01)
     return [first for first, _ in source.made] == expected
 
 
-def test_what_cannot_be_read_ahead_is_told_when_it_is_asked_for(tmp_path):
+def test_errors_of_reading_ahead_appear_at_the_request(tmp_path):
     save_small(tmp_path / "small")
     inputs = open_inputs(tmp_path / "small")
     spoil(tmp_path / "small")
@@ -143,7 +143,7 @@ def made():
     return synthetic_inputs("Queensland", 0.2, Calendar.between("1999-12-01", "2003-12-31"), seed=5)
 
 
-def test_synthetic_weather_is_the_same_whatever_is_asked_for(made):
+def test_synthetic_weather_does_not_depend_on_the_request(made):
     whole = made.weather(Box(((0, made.grid.cells),)), 0, 200, np.float32)
     for first, days, cells in ((0, 200, (100, 101)), (63, 2, (0, 3000)), (130, 70, (3700, 3801))):
         part = made.weather(Box((cells,)), first, days, np.float32)
@@ -151,7 +151,7 @@ def test_synthetic_weather_is_the_same_whatever_is_asked_for(made):
             assert np.array_equal(part[name], whole[name][first : first + days, slice(*cells)]), name
 
 
-def test_synthetic_weather_is_of_its_seed(made):
+def test_synthetic_weather_depends_on_the_seed(made):
     again, other = (
         synthetic_inputs("Queensland", 0.2, made.calendar, seed).weather(Box(((0, 50),)), 0, 30)["rain"]
         for seed in (5, 6)
@@ -160,7 +160,7 @@ def test_synthetic_weather_is_of_its_seed(made):
     assert not np.array_equal(again, other)
 
 
-def test_synthetic_weather_is_like_weather(made):
+def test_synthetic_weather_is_plausible(made):
     weather = made.weather(Box(((0, made.grid.cells),)), 31, 4 * 365)
     rain = weather["rain"]
     assert rain.min() == 0.0
@@ -174,14 +174,14 @@ def test_synthetic_weather_is_like_weather(made):
     wet = rain[:, 2000] > 0.0
     chance = wet.mean()
     assert (wet[1:] & wet[:-1]).mean() > 1.2 * chance**2  # wet days follow wet days
-    assert ((rain[:, 2000] > 0.0) & (rain[:, 2001] > 0.0)).mean() > 1.2 * chance**2  # and lie beside each other
+    assert ((rain[:, 2000] > 0.0) & (rain[:, 2001] > 0.0)).mean() > 1.2 * chance**2  # wet cells are next to wet cells
     assert "synthetic" in made.attributes["synthetic"]
 
 
 def test_synthetic_weather_is_not_sent_from_rank_to_rank(made):
-    class Two:
+    class TwoRanks:
         rank, size, handle = 0, 2, None
 
     with pytest.raises(CaseError, match="take reading = every"):
-        Stream(made.source, Box(((0, 5),)), Two(), reading="root")
+        Stream(made.source, Box(((0, 5),)), TwoRanks(), reading="root")
     assert isinstance(made.source, SyntheticWeather)

@@ -1,4 +1,4 @@
-"""Plants of a day, worked out by hand: nitrogen, growth, death, litter, fire, resets, animals, basal area, erosion."""
+"""Plants of a day against hand calculation: nitrogen, growth, death, litter, fire, animals, basal area, erosion."""
 
 from math import exp, log
 
@@ -18,11 +18,11 @@ def nitrogen(transpired: float, grown: float, **settings: object) -> list[float]
 
 def test_nitrogen() -> None:
     assert nitrogen(20.0, 3333.3333333333333) == pytest.approx([15.0, 0.5]), "0.45 % lies between 0.4 and 0.5 %"
-    assert nitrogen(0.0, 0.0) == [0.0, 1.0], "nothing grew yet"
-    assert nitrogen(0.0, 10.0) == [0.0, 0.0], "nothing was transpired, and no nitrogen taken up"
+    assert nitrogen(0.0, 0.0) == [0.0, 1.0], "without growth"
+    assert nitrogen(0.0, 10.0) == [0.0, 0.0], "without transpiration and uptake"
     assert nitrogen(100.0, 1000.0) == [20.0, 1.0]
     assert nitrogen(100.0, 1000.0, limited=False)[0] == 55.0
-    assert nitrogen(20.0, -5.0)[1] == 1.0, "after a reset as it is coded"
+    assert nitrogen(20.0, -5.0)[1] == 1.0, "after a reset"
 
 
 def test_growth_from_tussocks() -> None:
@@ -58,7 +58,7 @@ def test_temperature_index(mean: float, index: float) -> None:
     assert plain(found, "temperature_index") == pytest.approx([index])
 
 
-def test_thresholds_that_are_one_make_a_step() -> None:
+def test_equal_thresholds_make_a_step() -> None:
     sudden = model(growth={"coldest_growth": 24.0, "last_best": 50.0}, death={"frost_start": 0.0})
     for mean, index, part in ((24.0, 0.0, 0.002), (24.1, 1.0, 0.002), (50.0, 0.0, 0.002), (-0.1, 0.0, 1.0)):
         state = start(SITE67, 1.0, green_leaf=100.0)
@@ -66,7 +66,7 @@ def test_thresholds_that_are_one_make_a_step() -> None:
         assert plain(found, "temperature_index", "death") == pytest.approx([index, 100.0 * part])
 
 
-def test_nothing_grows_where_water_is_too_low() -> None:
+def test_no_growth_with_too_little_water() -> None:
     cell = {**SITE67, "no_growth_water": 0.99}
     assert plain(day(model(), cell, start(cell, 0.3, basal_area=4.4)), "growth") == [0.0]
     cell = {**SITE67, "no_growth_water": 0.1}
@@ -80,7 +80,7 @@ def dead(parameters: dict, wetness: float, weather: float, drought: str = "publi
     return plain(found, "death", "green_leaf", "green_stem", "growth")
 
 
-def test_drought_as_it_was_published() -> None:
+def test_drought_equals_the_published_one() -> None:
     cell = {**land("capella", "capella"), "tree_basal_area": 0.0}
     death, leaf, stem, grown = dead(cell, 0.0, 20.0)
     assert death == pytest.approx(5.0 / 9.0 * 1200.0)
@@ -97,7 +97,7 @@ def test_frost_and_age() -> None:
     assert dead({**parched, "transpiration_yield": 1e9}, 0.0, 20.0)[0] == pytest.approx(1200.0 * 5.0 / 9.0)
 
 
-def test_drought_leaves_what_the_water_can_keep() -> None:
+def test_drought_leaves_the_cover_that_water_supports() -> None:
     cell = {**land("regression", "regression"), "full_green_water": 1.0, "transpiration_yield": 500.0}
     state = start(cell, 0.2, green_leaf=1000.0)
     found = day(model(), cell, state, pan_evaporation=0.0)
@@ -130,7 +130,7 @@ def test_litter() -> None:
     for animals in ({}, {"on": True, "stocking_rate": 1.0}):
         given = model((*HUMID, "prescribed_litter"), grazing=animals)
         found = day(given, SITE67, {**state, "live_weight": 300.0}, prescribed_litter=123.0)
-        assert plain(found, "litter", "litter_decay") == [123.0, 0.0], "what is trampled is in it"
+        assert plain(found, "litter", "litter_decay") == [123.0, 0.0], "prescribed litter includes trampled matter"
         assert (float(found["trampled_total"]) > 1.0) is bool(animals)
 
 
@@ -141,7 +141,7 @@ def test_fire_comes_first() -> None:
         found = day(points, SITE67, state, burnt_fraction=0.5)
         assert plain(found, *POOLS, "litter", "burnt") == [50.0, 100.0, 150.0, 200.0, litter, 500.0]
     whole = day(model((*HUMID, "burnt_fraction")), SITE67, state, burnt_fraction=1.0)
-    assert plain(whole, "total_cover") == [0.0], "cover is that after the fire"
+    assert plain(whole, "total_cover") == [0.0], "cover is computed after the fire"
     assert plain(day(model(), SITE67, state), "burnt") == [0.0]
 
 
@@ -160,7 +160,7 @@ def test_resets() -> None:
 
 NAMES = [
     "Fire", "Humidity", "Cover", "Runoff", "Drainage", "SoilEvaporation", "Nitrogen", "Trees", "Transpiration",
-    "Growth", "Detachment", "Death", "Regrowth", "Litter", "Grazing", "Standing",
+    "Growth", "Detachment", "Death", "Regrowth", "Litter", "Grazing", "StandingMatter",
 ]  # fmt: skip
 
 GRAZED = start(SITE67, green_leaf=300.0, green_stem=100.0, dead_leaf=200.0, dead_stem=400.0, live_weight=200.0)
@@ -188,7 +188,7 @@ def test_animals_eat_leaf_first_and_green_first() -> None:
     assert plain(found, "eaten_since_reset", "utilisation") == pytest.approx([100.0 + eaten, (100.0 + eaten) / 1000.0])
 
 
-def test_animals_eat_no_more_than_there_is() -> None:
+def test_intake_is_at_most_the_dry_matter() -> None:
     state = start(SITE67, green_leaf=3.0, dead_stem=2.0, live_weight=300.0)
     found = day(model(grazing={"on": True, "stocking_rate": 1000.0}), SITE67, state, pan_evaporation=0.0, rain=0.0)
     assert float(found["eaten"]) == pytest.approx(5.0, rel=0.01)
@@ -197,7 +197,7 @@ def test_animals_eat_no_more_than_there_is() -> None:
     assert 299.9 > float(found["live_weight"]) > 298.0, "a hungry animal loses weight"
 
 
-def test_an_animal_without_weight_has_the_least() -> None:
+def test_an_animal_without_weight_has_the_minimum() -> None:
     found, least = (day(model(**SINGLE), SITE67, {**GRAZED, "live_weight": weight}) for weight in (0.0, 50.0))
     assert plain(found, "eaten", "live_weight") == plain(least, "eaten", "live_weight")
     assert float(least["eaten"]) > 0.0
@@ -222,7 +222,7 @@ def test_gains_follow_the_season(month: int, gain: float) -> None:
     assert plain(found, "live_weight_gain") == pytest.approx([gain / 91.25])
 
 
-def test_animals_of_the_case_come_to_those_of_the_cell() -> None:
+def test_animals_of_the_case_are_added_to_those_of_the_cell() -> None:
     eaten = [
         float(day(model(grazing={"on": True, **rate}), {**SITE67, "stocking": 0.2}, GRAZED)["eaten"])
         for rate in ({}, {"stocking_rate": 0.2}, {"stocking_rate": 0.4})

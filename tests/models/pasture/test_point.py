@@ -1,4 +1,4 @@
-"""A run at a station: from files to a file, with what is set on days, given litter, and what is wrong told."""
+"""A run at a station: files, values set on days, prescribed litter, and errors."""
 
 import re
 import tomllib
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 from airshed.models.pasture.fields import STATE
-from airshed.models.pasture.point import PointCase, StationModel, as_declared, run_point, simulate
+from airshed.models.pasture.point import PointCase, StationModel, run_point, simulate, with_declared_humidity
 from airshed.models.pasture.summary import DRY_MATTER, WATER
 
 CASE = """
@@ -31,7 +31,7 @@ on = true
 [initial]
 green_leaf = 200.0
 """
-"""Its library is that of the shipped case."""
+"""Use the compiled library of the shipped case."""
 
 DATA = {
     "soil": {"set": "roselea"}, "pasture": {"set": "capella"}, "humidity": {"given": "vapour_pressure"},
@@ -64,13 +64,13 @@ def test_every_state_flux_and_weather_of_every_day_is_in_the_file(files: Path) -
     assert float(found["standing_dry_matter"].max()) > 500.0
 
 
-def test_a_run_is_the_twin_day_by_day() -> None:
+def test_a_run_equals_the_scalar_days() -> None:
     series, points = (
         simulate(PointCase.from_dict(DATA), YEARS.between("2001-01-01", "2001-02-28")),
         model(("vapour_pressure",), humidity=DATA["humidity"], grazing=DATA["grazing"]),
     )
     case = PointCase.from_dict(DATA)
-    station = StationModel(case, as_declared(case, YEARS), None)
+    station = StationModel(case, with_declared_humidity(case, YEARS), None)
     parameters, weather = station.parameters, station.weather_of_days
     state = {name: station.state[name] for name in station.start}
     for number in range(59):
@@ -83,7 +83,7 @@ def test_a_run_is_the_twin_day_by_day() -> None:
                 state[name] = value
 
 
-def test_balances_close_also_where_something_is_set() -> None:
+def test_balances_close_with_values_set() -> None:
     events = {
         "fire": [{"date": "09-01", "fraction": 0.7}],
         "set": [{"date": "2001-06-10", "green_leaf": 500.0, "water_2": 50.0}, {"date": "03-01", "dead_stem": 0.0}],
@@ -103,7 +103,7 @@ def test_balances_close_also_where_something_is_set() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_litter_may_be_given(files: Path) -> None:
+def test_litter_is_prescribed(files: Path) -> None:
     rows = [f"{date},{number}" for number, date in enumerate(YEARS.dates)]
     (files / "litter.csv").write_text("\n".join(["date,litter", *rows]))
     found = run(files, "weather.litter=litter.csv", "weather.last=2001-03-31")
@@ -113,7 +113,7 @@ def test_litter_may_be_given(files: Path) -> None:
     with pytest.raises(AirshedError, match=r"litter\.csv has no litter for 2001-02-20"):
         run(files, "weather.litter=litter.csv")
     (files / "litter.csv").write_text("date,mass\n2001-01-01,5\n")
-    with pytest.raises(AirshedError, match="is to have the columns date and litter"):
+    with pytest.raises(AirshedError, match="must have the columns date and litter"):
         run(files, "weather.litter=litter.csv")
 
 
@@ -143,19 +143,19 @@ WRONG = [
     ("soil.curve_numbr=80", "curve_number"),
     ("soil.curve_number=300", "curve_number = 300 must be at most 100"),
     ("initial.water_9=3", "water_"),
-    ("initial.water_1=300", "initial: layer 1 has 300 mm of water, and holds 15.75 mm"),
-    ("weather.first=1990-01-01", "weather: 1990-01-01 to 2002-12-31 is asked for, and .* has 2001-01-01"),
-    ("weather.first=soon", "soon, 2002-12-31 are no two days"),
+    ("initial.water_1=300", "initial: layer 1 has 300 mm of water; the maximum is 15.75 mm"),
+    ("weather.first=1990-01-01", "weather: the case needs 1990-01-01 to 2002-12-31, but .* has 2001-01-01"),
+    ("weather.first=soon", "soon, 2002-12-31 are not days"),
     ("humidity.given=damp", "humidity.given"),
     ("grazing.stockingrate=1", "stocking_rate"),
-    ("events.set.0.date=31-31", "is no day"),
+    ("events.set.0.date=31-31", "is not a day"),
     ("precision=half", "precision"),
 ]
 
 
 @pytest.mark.parametrize(("override", "message"), WRONG, ids=[override for override, _ in WRONG])
-def test_what_is_wrong_is_told(files: Path, override: str, message: str | None) -> None:
-    if message is None:  # the label of a file is not believed against the case
+def test_wrong_settings_are_reported(files: Path, override: str, message: str | None) -> None:
+    if message is None:  # the case overrides the label of a file
         assert float(run(files, override)["saturation_deficit"].max()) > 20.0
         return
     with pytest.raises(AirshedError) as caught:
@@ -166,29 +166,27 @@ def test_what_is_wrong_is_told(files: Path, override: str, message: str | None) 
 
 def test_humidity_is_never_guessed(files: Path) -> None:
     (files / "case.toml").write_text(CASE.replace('given = "vapour_pressure"', ""))
-    with pytest.raises(AirshedError, match=r"case\.toml does not say what the weather's humidity is.*humidity\.given"):
+    with pytest.raises(AirshedError, match=r"case\.toml does not declare the humidity of the weather.*humidity\.given"):
         run(files)
 
 
 @pytest.mark.thorough
 @pytest.mark.compiles
-def test_humidity_declared_against_the_evidence_is_told(files: Path) -> None:
+def test_humidity_declared_against_the_evidence_is_reported(files: Path) -> None:
     roma = Path(__file__).parents[3] / "cases" / "queensland" / "inputs" / "qld_roma_2020-2025.met"
     wrong, right = (
         str(run_point(roma, files / "case.toml", files / "out.nc", [f"humidity.given={given}"]).facts)
         for given in ("deficit", "vapour_pressure")
     )
-    assert "its column vp is taken as vapour_pressure_deficit, and looks like vapour_pressure" in wrong
-    assert "looks like" not in right
+    assert "the column vp is read as vapour_pressure_deficit, but is probably vapour_pressure" in wrong
+    assert "is probably" not in right
 
 
-def test_weather_that_cannot_be_is_refused(files: Path) -> None:
+def test_impossible_weather_is_refused(files: Path) -> None:
     text = (files / "nowhere.met").read_text().splitlines()
     text[20] = re.sub(r"^(\S+ \S+) \S+", r"\1 999.0", text[20])
     (files / "nowhere.met").write_text("\n".join(text))
-    with pytest.raises(
-        AirshedError, match=r"^\S+ \(.*nowhere\.met\), 2001-01-16"
-    ):  # the reason alone, without its kind
+    with pytest.raises(AirshedError, match=r"^\S+ \(.*nowhere\.met\), 2001-01-16"):  # without the kind of the message
         run(files)
 
 

@@ -1,4 +1,4 @@
-"""The model beside a day that was written apart from it, in random cells beyond any real ones, under all options."""
+"""The model agrees with an independent scalar day in random cells, also unrealistic ones, with all options."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -55,7 +55,7 @@ def model(of: Mapping[str, Any]) -> Points:
 
 
 def strange(random: np.random.Generator, each: Any, **values: Any) -> Any:
-    """A class with some of its numbers at their ends."""
+    """Return a class with some parameters at the ends of their ranges."""
     return each.model_copy(update={name: value for name, value in values.items() if random.random() < 0.15})
 
 
@@ -82,7 +82,7 @@ class World:
         soil = pasture._soil(self.random)
         while not all(
             np.subtract(soil.drained_upper_limit, soil.lower_limit)
-        ):  # rounding would decide what holds nothing
+        ):  # without a capacity, the result would depend on rounding
             soil = pasture._soil(self.random)
         thin = tuple(self.random.choice([0.1, 1.0, 5000.0], len(soil.thickness)))
         return strange(
@@ -116,7 +116,7 @@ class World:
         }
 
     def cell(self, number: int) -> Cell:
-        """Parameters, and what the scalar day makes its own of: the depth for runoff, roots and their supply."""
+        """Return the parameters, and the inputs of the scalar day: depth for runoff, roots and their supply."""
         soil, pasture = self.soils[number], self.pastures[number]
         found = {name: float(np.broadcast_to(values, CELLS)[number]) for name, values in self.parameters.items()}
         top = 0.0
@@ -129,7 +129,7 @@ class World:
 
 
 def furthest(of: Mapping[str, Any], world: World) -> tuple[float, str]:
-    """How far the model is from the scalar day, by the size of values, and in what."""
+    """Return the largest relative difference from the scalar day, and the name of its value."""
     points, state, worst = model(of), dict(world.state), (0.0, "")
     left = () if of["given litter"] else ("prescribed_litter",)
     totals = {spec.name for spec in TOTALS}
@@ -154,12 +154,12 @@ NUMBERS: Final = range(16)
 @pytest.mark.parametrize(
     "number", [each if each in NUMBERS[:4] else pytest.param(each, marks=pytest.mark.thorough) for each in NUMBERS]
 )
-def test_a_day_is_the_one_that_was_written_apart_from_it(number: int) -> None:
+def test_a_day_equals_the_scalar_day(number: int) -> None:
     apart, what = furthest(options(number), World(number))
     assert apart < 1e-8, what
 
 
-def test_all_options_are_among_them() -> None:
+def test_cells_cover_all_options() -> None:
     for name, some in CHOICES.items():
         assert {options(number)[name] for number in NUMBERS} == set(some)
 
@@ -167,7 +167,7 @@ def test_all_options_are_among_them() -> None:
 @pytest.mark.parametrize(
     "changed", [{"trees.on": True}, {"runoff.cover": "yield"}, {"death.drought": "strict"}, {"nitrogen.limited": False}]
 )
-def test_another_day_is_seen(changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_day_is_detected(changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     of = {**{name: some[-1] for name, some in CHOICES.items()}, "trees.on": False, "runoff.cover": "surface"}
     of |= {"death.drought": "published", "nitrogen.limited": True}
     plain = scalar_day.day

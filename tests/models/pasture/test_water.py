@@ -1,4 +1,4 @@
-"""Water of a day, worked out by hand: covers, runoff, drainage, evaporation by both methods, flow, trees, roots."""
+"""Water of a day against hand calculation: covers, runoff, drainage, evaporation, flow, trees, roots."""
 
 from math import exp, pi, sin, sqrt
 
@@ -21,7 +21,7 @@ def test_forms() -> None:
     assert [bool(is_within(d, 91, 274)) for d in (90, 91, 274, 275)] == [False, True, True, False]
 
 
-def test_humidity_is_as_the_case_says() -> None:
+def test_humidity_follows_the_case() -> None:
     def deficit(given: str, *optional: str, **weather: float) -> float:
         found = model(optional, ("Humidity",), humidity={"given": given})
         return float(day(found, {}, {}, **weather)["saturation_deficit"])
@@ -31,7 +31,7 @@ def test_humidity_is_as_the_case_says() -> None:
     assert deficit("temperature") == pytest.approx(warm - cold)
     assert deficit("vapour_pressure", "vapour_pressure", vapour_pressure=cold) == pytest.approx(0.75 * (warm - cold))
     assert deficit("vapour_pressure", "vapour_pressure", vapour_pressure=80.0) == 0.0
-    with pytest.raises(CaseError, match=r'humidity\.given = "vapour_pressure", and the weather has no vapour_pressure'):
+    with pytest.raises(CaseError, match=r'humidity\.given = "vapour_pressure", but the weather has no vapour_pressure'):
         model(HUMID, humidity={})
 
 
@@ -77,7 +77,7 @@ def test_runoff() -> None:
     assert runoff(60.0, 0.0, 0.0, cover="yield")[2] == 0.0
 
 
-def test_a_curve_number_of_100_runs_all_off_and_one_of_0_nothing() -> None:
+def test_runoff_for_curve_numbers_100_and_0() -> None:
     for number, part in ((100.0, 1.0), (0.0, 0.0)):
         cell = {**SITE67, "curve_number": number}
         found = day(model(only=("Cover", "Runoff")), cell, start(cell), rain=30.0)
@@ -85,7 +85,7 @@ def test_a_curve_number_of_100_runs_all_off_and_one_of_0_nothing() -> None:
         assert plain(day(model(only=("Cover", "Runoff")), cell, start(cell), rain=0.0), "runoff") == [0.0]
 
 
-def test_no_more_runs_off_than_falls() -> None:
+def test_runoff_is_at_most_the_rain() -> None:
     points, rain = model(only=("Cover", "Runoff")), np.linspace(0.0, 2000.0, 400)
     cell = {**SITE67, "curve_number": 100.0, "air_dry_1": 0.0}
     found = day(points, cell, start(cell, water_1=0.0, water_2=33.3), rain=rain)
@@ -97,7 +97,7 @@ def test_no_more_runs_off_than_falls() -> None:
 def test_drainage_from_the_top() -> None:
     state = start(SITE67, 1.0, water_1=45.1)
     found = day(model(only=("Drainage",)), SITE67, state)
-    first = 10.0 + 0.3 * 5.0  # above saturation, and a share of what lies between
+    first = 10.0 + 0.3 * 5.0  # above saturation, and a fraction of the water between the limits
     second = 0.3 * first
     third = 0.3 * second
     water = [45.1 - first, 60.4 + first - second, 50.5 + second - third, 3.05 + 0.7 * third]
@@ -105,7 +105,7 @@ def test_drainage_from_the_top() -> None:
     assert plain(found, "drainage") == pytest.approx([0.3 * third])
 
 
-def test_a_layer_that_is_not_there_lets_water_through() -> None:
+def test_a_missing_layer_passes_water_on() -> None:
     cell = land("roselea")
     found = day(model(only=("Drainage",)), cell, start(cell, 1.0, water_3=94.5))
     assert plain(found, "water_4", "drainage") == pytest.approx([0.0, 0.4 * 4.5])
@@ -120,8 +120,10 @@ def test_evaporation_by_rickert() -> None:
     first, second = rickert(5.0, (6.0, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0)
     r1, r12 = competition(1.0 / 15.0, 0.285), competition(41.0 / 55.0, 0.117)
     assert (first, second) == (pytest.approx(5.0 * r1), pytest.approx(5.0 * (r12 - r1)))
-    assert rickert(50.0, (20.0, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0) == (6.0, 0.0), "no more than the limit of a day"
-    assert rickert(500.0, (5.2, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0)[0] == pytest.approx(0.2), "no more than there is"
+    assert rickert(50.0, (20.0, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0) == (6.0, 0.0), "at most the limit of a day"
+    assert rickert(500.0, (5.2, 80.0), (5.0, 40.0), (20.0, 80.0), 6.0)[0] == pytest.approx(0.2), (
+        "at most the water of the layer"
+    )
 
 
 def test_evaporation_by_ritchie() -> None:
@@ -133,10 +135,10 @@ def test_evaporation_by_ritchie() -> None:
     assert second == pytest.approx((3.5 * (sqrt(2.0) - 1.0), 6.0, 3.5 * sqrt(2.0), 2.0)), "the second stage"
     shower = ritchie(4.0, 3.0, 20.0, (6.0, 6.6, 4.0), 6.0, 3.5)
     goes_on = sqrt(6.6**2 + 3.5**2)
-    assert shower[:3] == pytest.approx((3.0 + goes_on - 6.6, 6.0, goes_on)), "the second stage goes on where it was"
+    assert shower[:3] == pytest.approx((3.0 + goes_on - 6.6, 6.0, goes_on)), "the second stage continues"
     storm = ritchie(4.0, 30.0, 20.0, (6.0, 6.6, 4.0), 6.0, 3.5)
-    assert storm == pytest.approx((4.0, 4.0, 0.0, 0.0)), "all is paid back"
-    assert ritchie(4.0, 0.0, 0.5, (1.0, 0.0, 0.0), 6.0, 3.5)[0] == 0.5, "no more than there is"
+    assert storm == pytest.approx((4.0, 4.0, 0.0, 0.0)), "no deficit is left"
+    assert ritchie(4.0, 0.0, 0.5, (1.0, 0.0, 0.0), 6.0, 3.5)[0] == 0.5, "at most the water of the layer"
 
 
 def test_potential_evaporation_by_radiation() -> None:
@@ -154,11 +156,11 @@ def test_flow_of_unsaturated_soil() -> None:
     gradient = (0.15 - 0.1) / 250.0 - 2e-5
     expected = 40.0 * exp(16.0 * (0.04 + 0.1) / 2.0) * gradient
     assert unsaturated_flow(upper, lower, 40.0, 16.0) == pytest.approx(expected)
-    assert unsaturated_flow((10.0, 100.0, 6.0, 30.0), (20.01, 400.0, 20.0, 60.4), 1e9, 0.0) > -4.0, "it has but 4 mm"
+    assert unsaturated_flow((10.0, 100.0, 6.0, 30.0), (20.01, 400.0, 20.0, 60.4), 1e9, 0.0) > -4.0, "it has only 4 mm"
     level = (gradient * 250.0) / (1.0 / 100.0 + 1.0 / 400.0)
     assert unsaturated_flow(upper, lower, 1e6, 0.0) == pytest.approx(min(1e4 * gradient, level))
     assert unsaturated_flow((30.0, 100.0, 6.0, 30.0), lower, 40.0, 16.0) < 0.0
-    assert unsaturated_flow(upper, (0.0, 0.0, 0.0, 0.0), 40.0, 16.0) == 0.0, "there is no such layer"
+    assert unsaturated_flow(upper, (0.0, 0.0, 0.0, 0.0), 40.0, 16.0) == 0.0, "the layer does not exist"
 
 
 @pytest.mark.compiles
@@ -172,7 +174,7 @@ def test_the_steepest_diffusivity_is_a_number_in_single_precision() -> None:
     assert all(np.isfinite(values).all() for values in found)
 
 
-def test_flow_acts_with_ritchie_alone() -> None:
+def test_flow_acts_only_with_ritchie() -> None:
     names = ("water_3", "water_4")
     state = start(SITE67, 0.5, water_3=50.0)
     for method, moves in (("rickert", False), ("ritchie", True)):
@@ -183,10 +185,10 @@ def test_flow_acts_with_ritchie_alone() -> None:
 def test_trees_take_water_by_layers() -> None:
     cell = {**SITE67, "tree_basal_area": 1.0}
     found = day(model(only=("Trees",)), cell, start(cell, 0.4))
-    supply = [0.4 * 0.5] * 4  # the fourth layer lies above their depth of 1250 mm
+    supply = [0.4 * 0.5] * 4  # the fourth layer is above their depth of 1250 mm
     assert plain(found, "tree_water_index") == pytest.approx([sum(supply)])
     assert plain(found, "tree_water_use") == pytest.approx([6.0 * 0.5 * sum(supply) - (6.0 * 0.5 * 0.2 - 0.02)])
-    assert plain(found, "tree_use_1", "tree_use_4") == pytest.approx([6.0 * 0.5 * 0.2, 0.02]), "0.02 mm is all it has"
+    assert plain(found, "tree_use_1", "tree_use_4") == pytest.approx([6.0 * 0.5 * 0.2, 0.02]), "its water is 0.02 mm"
     assert model(trees={"on": False}).outputs.count("tree_water_use") == 0
 
 

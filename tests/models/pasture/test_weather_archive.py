@@ -1,6 +1,6 @@
-"""What checks say of the station files of Queensland in shared/data/qld_stations beside a checkout, if they are there.
+"""Checks of the station files of Queensland in shared/data/qld_stations, if the folder exists.
 
-They have no licence to ship. AIRSHED_SHARED names another folder than `shared` beside the checkout.
+Their licence does not allow them to be shipped. `AIRSHED_SHARED` replaces the folder `shared` next to the checkout.
 """
 
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airshed.models.pasture.inputs.stations import inputs_of_stations, recipe_of
+from airshed.models.pasture.inputs.stations import inputs_from_stations, read_recipe_with_changes
 from airshed.models.pasture.weather.checks import check
 from airshed.models.pasture.weather.met import read_met
 from airshed.models.pasture.weather.station import HUMIDITY, humidity_evidence
@@ -18,7 +18,7 @@ FOLDER = Path(os.environ.get("AIRSHED_SHARED") or ROOT.parent / "shared") / "dat
 DECLARED = ROOT / "cases" / "queensland" / "apsim-stations.toml"
 DEFICITS = {"qld_narayen_1957-1996.met", "qld_site67_brigalow_1957-1999.met"}
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="station files of Queensland are not there: qld_stations")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="no station files of Queensland (qld_stations)")
 
 
 def files():
@@ -26,7 +26,7 @@ def files():
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
-def test_its_humidity_is_told_whatever_the_label_says(path):
+def test_humidity_is_recognised_for_any_label(path):
     station = read_met(path)
     for name in (name for name in HUMIDITY if name in station):
         evidence = humidity_evidence(station, name)
@@ -38,11 +38,11 @@ def test_its_humidity_is_told_whatever_the_label_says(path):
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
-def test_no_sound_file_is_refused(path):
+def test_files_are_accepted(path):
     assert [each for each in check(read_met(path)) if each.kind == "error"] == []
 
 
-def test_inputs_are_made_of_all_as_they_are_declared():
-    prepared = inputs_of_stations(FOLDER, recipe_of(FOLDER, DECLARED, {"spacing": 0.6}, "1995"))
+def test_inputs_from_all_declared_stations():
+    prepared = inputs_from_stations(FOLDER, read_recipe_with_changes(FOLDER, DECLARED, {"spacing": 0.6}, "1995"))
     assert len(prepared.stations) == 11
-    assert [each for each in prepared.findings if each.rule == "humidity"] == []
+    assert [each for each in prepared.problems if each.rule == "humidity"] == []

@@ -1,4 +1,4 @@
-"""Files of station weather are read as they are, and what cannot be read is told with its line."""
+"""Files of station weather are read, and errors name the line."""
 
 import gzip
 
@@ -36,7 +36,7 @@ def read(folder, text, **options):
     return read_met(path, **options)
 
 
-def test_a_file_of_silo_is_read(tmp_path):
+def test_a_silo_file_is_read(tmp_path):
     station = read(tmp_path, SILO)
     assert (station.name, station.latitude, station.longitude) == ("SOMEWHERE (POST OFFICE)", -26.5477, 148.771)
     assert station.dates.astype(str).tolist() == ["2019-12-31", "2020-01-01", "2020-01-02"]
@@ -47,7 +47,7 @@ def test_a_file_of_silo_is_read(tmp_path):
     assert station.notes == ()
 
 
-def test_a_site_column_and_capital_letters_do_no_harm_and_a_missing_longitude_is_none(tmp_path):
+def test_site_column_capital_letters_and_missing_longitude_are_accepted(tmp_path):
     station = read(tmp_path, SITE)
     assert (station.name, station.latitude, station.longitude) == ("North 1944-1993", -18.7, None)
     assert station.dates.astype(str).tolist() == ["1944-02-29"]
@@ -81,46 +81,46 @@ def test_units_are_converted(tmp_path):
     assert station["vapour_pressure"][0] == pytest.approx(193.0, rel=1e-15)
 
 
-def test_decimal_degrees_said_to_be_minutes_are_read_as_decimal_and_told(tmp_path):
+def test_decimal_degrees_labelled_as_minutes_are_decimal_with_a_note(tmp_path):
     station = read(tmp_path, SILO.replace("-26.5477  (DECIMAL DEGREES)", "-25.70 (deg.min)"))
     assert station.latitude == -25.7
-    assert "no 70 minutes" in station.notes[0]
+    assert "70 minutes do not exist" in station.notes[0]
     unclear = read(tmp_path, SILO.replace("-26.5477  (DECIMAL DEGREES)", "-25.30 (DEG.MIN)"))
     assert unclear.latitude == -25.3
     assert "in minutes it would be latitude -25.5000" in unclear.notes[0]
 
 
-def test_humidity_is_what_the_caller_declares(tmp_path):
+def test_humidity_is_the_declared_one(tmp_path):
     labelled = SILO.replace("  vp ", " vpd ")
     assert "vapour_pressure_deficit" in read(tmp_path, labelled)
     declared = read(tmp_path, labelled, humidity="vapour_pressure")
     assert "vapour_pressure_deficit" not in declared
     assert declared["vapour_pressure"].tolist() == [19.3, 20.8, 21.0]
     assert not {"vapour_pressure", "vapour_pressure_deficit"} & set(read(tmp_path, SILO, humidity="none"))
-    with pytest.raises(DataError, match="has no column of humidity"):
+    with pytest.raises(DataError, match="has no humidity column"):
         read(tmp_path, SITE, humidity="vapour_pressure")
 
 
-def test_a_value_that_is_not_given_is_nan(tmp_path):
+def test_a_missing_value_is_nan(tmp_path):
     assert np.isnan(read(tmp_path, SILO.replace("2.5  11.2", "  ?  11.2"))["rain"]).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize(
     ("wrong", "right", "message"),
     [
-        ("2020   2   28.0", "2020   2   abc", r'line 12, has "abc" for radn, which is no number'),
+        ("2020   2   28.0", "2020   2   abc", r'line 12, has "abc" for radn, which is not a number'),
         ("2020   2   28.0", "2020   2   ", "line 12, has 8 values for the 9 columns of line 8"),
-        ("2019 365", "2019 366", "line 10, has day 366 of year 2019, which there is not"),
+        ("2019 365", "2019 366", "line 10, has day 366 of year 2019, which does not exist"),
         ("2020   1", "2020   0", "line 11, has day 0 of year 2020"),
         ("year  day", "jahr  tag", "no line has the columns year and day"),
         ("  vp ", " pan ", "two columns of pan_evaporation"),
         ("(MJ/m^2)", "(parsec)", "its radn is in 'parsec'"),
-        ("-26.5477", "-126.5", "its latitude is -126.5, which is off the globe"),
-        ("-26.5477", "south", 'its latitude is "south'),
+        ("-26.5477", "-126.5", "latitude is -126.5, which is out of range"),
+        ("-26.5477", "south", 'latitude is "south'),
         (SILO[SILO.index("2019 365") :], "", "has no day of weather after line 8"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_line(tmp_path, wrong, right, message):
+def test_unreadable_files_are_refused_with_the_line(tmp_path, wrong, right, message):
     assert wrong in SILO
     with pytest.raises(DataError, match=message):
         read(tmp_path, SILO.replace(wrong, right))
@@ -132,6 +132,6 @@ def test_days_between_two_dates(tmp_path):
     assert part["rain"].tolist() == [2.5, 0.0]
 
 
-def test_a_column_that_is_not_there_is_told_with_those_that_are(tmp_path):
+def test_a_missing_column_is_reported_with_the_columns_of_the_file(tmp_path):
     with pytest.raises(DataError, match="has no vapour_pressure"):
         read(tmp_path, SITE)["vapour_pressure"]

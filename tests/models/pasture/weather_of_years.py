@@ -1,4 +1,4 @@
-"""Weather of some years at a station, made of waves and of random rain with a seed."""
+"""Weather of some years at a station: waves, and random rain with a seed."""
 
 import numpy as np
 

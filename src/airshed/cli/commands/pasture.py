@@ -37,12 +37,14 @@ def prepare(
     state both. Errors in the weather are refused, warnings are printed.
     """
     from airshed.cli.render import show
-    from airshed.models.pasture.inputs.stations import inputs_of_stations, recipe_of, report
+    from airshed.models.pasture.inputs.stations import inputs_from_stations, read_recipe_with_changes, report
     from airshed.models.pasture.inputs.store import save
 
     asked = {"area": area, "spacing": spacing, "seed": seed}
-    recipe = recipe_of(stations, declare, {name: each for name, each in asked.items() if each is not None}, years)
-    prepared = inputs_of_stations(stations, recipe)
+    recipe = read_recipe_with_changes(
+        stations, declare, {name: each for name, each in asked.items() if each is not None}, years
+    )
+    prepared = inputs_from_stations(stations, recipe)
     written = None
     if output is not None:
         written = save(prepared.inputs, output, layout=layout, replace=replace, progress=_progress)

@@ -79,9 +79,7 @@ class Covariance:
             raise CaseError(f"{len(self.roots)} correlations for a control with {self.sigma.ndim} axes")
         for axis, (root, size) in enumerate(zip(self.roots, self.sigma.shape, strict=True)):
             if root is not None and root.shape != (size, size):
-                raise CaseError(
-                    f"the correlation of axis {axis} has shape {root.shape}, but the axis has {size} points"
-                )
+                raise CaseError(f"the correlation of axis {axis} has shape {root.shape}, but there are {size} points")
 
     def root(self, v: Array) -> Array:
         """Return S v, with the shape of sigma."""

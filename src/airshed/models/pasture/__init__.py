@@ -1,1 +1,1 @@
-"""Pasture: the daily soil water and growth of grass in each cell of a land."""
+"""Pasture model: daily soil water and growth of grass in each land cell."""

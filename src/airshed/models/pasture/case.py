@@ -1,4 +1,4 @@
-"""The case of a pasture run: which inputs, which options of the processes, what is done on which days.
+"""Case of a pasture run: inputs, options of the processes, and events.
 
 It writes its page: ``python -m airshed.models.pasture.case > docs/reference/pasture-case-file.md``.
 """
@@ -27,41 +27,41 @@ _LEAP_YEAR: Final = "2000"
 
 
 def _day(value: str) -> str:
-    """Return a day "09-01" of every year, or "1990-09-01" of one."""
+    """Return a day, "09-01" of every year or "1990-09-01"."""
     try:
         if re.fullmatch(r"(\d{4}-)?\d{2}-\d{2}", value, re.ASCII) is None:
             raise ValueError
         np.datetime64(value if len(value) > 5 else f"{_LEAP_YEAR}-{value}")
     except ValueError as error:
-        raise refuse(f'{KEY} = {value!r} is no day; write "09-01" for each year, or "1990-09-01" for one') from error
+        raise refuse(f'{KEY} = {value!r} is not a day; write "09-01" for each year, or "1990-09-01"') from error
     return value
 
 
 def _written(value: object) -> object:
-    """A date of TOML as a text."""
+    """Return a date of TOML as text."""
     return value.isoformat() if isinstance(value, date) else value
 
 
 DateText = Annotated[str, BeforeValidator(_written)]
 Day = Annotated[DateText, AfterValidator(_day)]
-"""A day of every year, or of one."""
+"""Day of every year, or of one year."""
 
 
 class Fire(Section):
-    """A fire."""
+    """Fire."""
 
-    date: Day = setting(..., 'Its day: "09-01" in each year, "1990-09-01" in one.')
-    fraction: Number = setting(1.0, "What burns of the dry matter that stands or lies.", unit="1", ge=0.0, le=1.0)
+    date: Day = setting(..., 'Day of the fire: "09-01" in each year, or "1990-09-01".')
+    fraction: Number = setting(1.0, "Fraction of standing dry matter and litter that burns.", unit="1", ge=0.0, le=1.0)
 
 
 class EventsSection(Section):
-    """What is done on given days."""
+    """Events on given days."""
 
     fire: tuple[Fire, ...] = Field(default_factory=tuple)
 
 
 def burnt_fraction(events: EventsSection, dates: Dates) -> npt.NDArray[np.float64]:
-    """Return what burns on each of some days, 0 where nothing does; of two fires on a day each burns what is left."""
+    """Return the burnt fraction on each day, 0 without a fire; a second fire burns the remaining dry matter."""
     written = np.datetime_as_string(dates.astype("datetime64[D]"))
     left = np.ones(dates.shape)
     for fire in events.fire:
@@ -70,41 +70,41 @@ def burnt_fraction(events: EventsSection, dates: Dates) -> npt.NDArray[np.float6
 
 
 class InputsSection(Section):
-    """Where the land and its weather come from."""
+    """Land and weather."""
 
-    folder: PathText = setting("inputs", "Folder of inputs, as `airshed pasture prepare` makes them.")
+    folder: PathText = setting("inputs", "Folder of inputs, see `airshed pasture prepare`.")
     strategy: Literal["every", "root"] = setting(
-        "every", "Who reads weather: every rank its own part, or the first rank, which hands on the parts."
+        "every", "Reading of weather: every rank its own part, or the first rank for all ranks."
     )
 
 
 class OutputSection(sections.OutputSection):
-    """One file of results."""
+    """Output file."""
 
     every: Interval = setting("1 day", "Time between two records.")
 
 
 class RestartSection(sections.RestartSection):
-    """Insurance against interruption."""
+    """Restart files, from which an interrupted run resumes."""
 
-    every: Interval = setting("90 day", "Time between two restart files; the last two are kept.")
+    every: Interval = setting("90 day", "Time between two restart files; the last two are retained.")
 
 
 class ReceptorSection(PointReceptorSection):
-    """What `airshed adjoint` measures, where and when; a run does not read it. Without a place it is all land."""
+    """Receptor of `airshed adjoint`; a run does not read it. Without a location it is all land cells."""
 
-    field: Text = setting("standing_dry_matter", "Field that is measured: of the state, or a flux.")
+    field: Text = setting("standing_dry_matter", "Field of the receptor: a state variable or a flux.")
 
 
 class _FixedCase(RunCase):
-    """All settings of a run of the pasture model."""
+    """Settings of a run of the pasture model."""
 
     insert_before = "output"
     fixed_settings = (*RunCase.fixed_settings, "inputs", "precision", "adjoint", "receptor")
 
     model: Literal["pasture"] = setting("pasture", "The model that runs the case.")
     inputs: InputsSection = Field(default_factory=InputsSection)
-    precision: Literal["double", "single"] = setting("double", "Of the state, and of what is computed.")
+    precision: Literal["double", "single"] = setting("double", "Precision of the state and of the computation.")
     events: EventsSection = Field(default_factory=EventsSection)
     output: tuple[OutputSection, ...] = Field(default_factory=lambda: (OutputSection(),))
     restart: RestartSection = Field(default_factory=RestartSection)
@@ -115,7 +115,7 @@ class _FixedCase(RunCase):
 if TYPE_CHECKING:
 
     class PastureCase(_FixedCase):
-        """A case with the sections that processes declare."""
+        """Case with the declared sections of processes."""
 
         def __getattr__(self, section: str) -> Any: ...
 
@@ -127,7 +127,7 @@ else:
 
 
 def processes_in(case: PastureCase) -> list[Process]:
-    """Return the processes of a case, those that are off among them."""
+    """Return the processes of a case, also of sections that are off."""
     return [each(getattr(case, each.section, None) or section_of(each)()) for each in PROCESSES]
 
 
@@ -140,15 +140,16 @@ A case is a folder with a `case.toml` whose first line is `model = "pasture"`:
 
     airshed run cases/queensland --set grazing.stocking_rate=0.2
 
-Quantities, times, paths and `--set` are written as in [the case file of the air](case-file.md). A number that a process
-lets be changed while the model runs is set by its section and name, `simulation["grazing_stocking_rate"] = 0.2` where
-`grazing.on = true`.
+Quantities, times, paths and `--set` have the form of [the case file of the air](case-file.md). Some numbers of
+processes can be changed while the model runs. They are set by section and name:
+`simulation["grazing_stocking_rate"] = 0.2` if `grazing.on = true`.
+
 The smallest case has `model`, [time] `start` and `length`, and [inputs] `folder`.
 """
 
 
 def case_file_document() -> str:
-    """Return the whole document in Markdown."""
+    """Return the document in Markdown."""
     return sections_document(PastureCase, _INTRODUCTION)
 
 

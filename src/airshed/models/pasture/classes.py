@@ -1,12 +1,13 @@
-"""Classes of soil, pasture and trees, published ones by their names, and the parameters of cells that follow from them.
+"""Classes of soil, pasture and trees, including published ones, and the parameters of cells that follow from them.
 
     parameters = cell_parameters(Land([soil], [pasture]), soil_of_cell, pasture_of_cell)
 
-Weights of runoff, with the depth z of the bottom of a layer, at most h, which is at most that of the profile:
+Weights of layers for runoff, where z is the depth of the bottom of a layer. The depth h is the runoff depth, or the
+depth of the profile if it is smaller:
 
     w_i = k(z_i) - k(z_i-1)        k(z) = (1 - exp(-4.16 z / h)) / (1 - exp(-4.16))
 
-Factor of slope for the loss of soil, of the slope S and its length l [m]:
+Slope factor of soil loss, for the slope S and its length l [m]:
 
     LS = (l / 22.1)^(0.6 (1 - exp(-35.835 S))) (65.41 S^2 + 4.56 S + 0.065)
 
@@ -42,11 +43,11 @@ _DEFAULTS: Final[Mapping[str, float]] = {
     "evaporation_limit": 6.0, "runoff_yield": 1150.0, "runoff_power": 0.95, "nitrogen_most": 2.5,
     "height_per_yield": 0.1, "basal_area_efficiency": 0.0,
 }  # fmt: skip
-"""What all published sets have alike, or what a run needs with an option alone."""
+"""Values that are the same in all published sets, or that only an option needs."""
 
 
 def _settings(specs: tuple[FieldSpec, ...]) -> dict[str, Any]:
-    """Return a setting for each field, in its unit and its range."""
+    """Return a setting for each field, with its unit and its range."""
     found: dict[str, Any] = {}
     for spec in specs:
         least, most = spec.valid or (0.0, inf)
@@ -56,74 +57,76 @@ def _settings(specs: tuple[FieldSpec, ...]) -> dict[str, Any]:
 
 
 class _Class(Section):
-    text: str = setting("", "What it is.")
-    source: str = setting("this file", "Where its numbers are from.")
+    text: str = setting("", "Description.")
+    source: str = setting("this file", "Source of the numbers.")
 
 
 class _Soil(_Class):
-    thickness: Thickness = setting(..., "Thickness of its layers, from the top.", unit="mm")
-    air_dry: Share = setting(..., "Water of air-dry soil.", unit="mm mm-1")
-    lower_limit: Share = setting(..., "Water at a tension of 15 bar.", unit="mm mm-1")
-    drained_upper_limit: Share = setting(..., "Water that does not drain.", unit="mm mm-1")
-    saturation: Share = setting(..., "Water of saturated soil.", unit="mm mm-1")
-    drainage_share: Share = setting(..., "Share of water above the drained upper limit that drains a day.", unit="1")
-    runoff_depth: Number = setting(450.0, "Depth whose wetness makes runoff.", unit="mm", gt=0.0)
-    slope: Number = setting(0.0, "Slope of the ground, for its loss.", unit="1", ge=0.0)
+    thickness: Thickness = setting(..., "Thickness of layers, from the top.", unit="mm")
+    air_dry: Share = setting(..., "Water content of air-dry soil.", unit="mm mm-1")
+    lower_limit: Share = setting(..., "Water content at a tension of 15 bar.", unit="mm mm-1")
+    drained_upper_limit: Share = setting(..., "Water content after drainage.", unit="mm mm-1")
+    saturation: Share = setting(..., "Water content of saturated soil.", unit="mm mm-1")
+    drainage_share: Share = setting(..., "Daily drained fraction of water above the drained upper limit.", unit="1")
+    runoff_depth: Number = setting(450.0, "Depth of soil whose wetness affects runoff.", unit="mm", gt=0.0)
+    slope: Number = setting(0.0, "Slope of the ground, for soil loss.", unit="1", ge=0.0)
     slope_length: Number = setting(22.1, "Length of the slope.", unit="m", gt=0.0)
     erodibility: Number = setting(0.0, "Erodibility of the soil (K).", unit="1", ge=0.0)
-    practice: Number = setting(1.0, "What practice leaves of erosion (P).", unit="1", ge=0.0)
+    practice: Number = setting(1.0, "Practice factor of erosion (P).", unit="1", ge=0.0)
 
     @model_validator(mode="after")
     def _layers_fit(self) -> Self:
         rows = [getattr(self, name) for name in SOIL_LAYERS]
         for name in (*SOIL_LAYERS, "drainage_share"):
             if len(getattr(self, name)) != len(self.thickness):
-                raise refuse(f"{name} has not as many layers as thickness, {len(self.thickness)}; give each layer one")
+                raise refuse(f"{name} must have {len(self.thickness)} values, one for each layer of thickness")
         for layer, limits in enumerate(zip(*rows, strict=True), start=1):
             if list(limits) != sorted(limits):
-                raise refuse(f"layer {layer}: {', '.join(SOIL_LAYERS)} must rise in this order, and are {limits}")
+                raise refuse(f"layer {layer}: {', '.join(SOIL_LAYERS)} must increase in this order, but are {limits}")
         return self
 
 
 class _Pasture(_Class):
-    basal_area: Number = setting(..., "Basal area at the start (p005).", unit="%", ge=0.0, le=100.0)
-    root_depth: Number = setting(..., "Depth of its roots.", unit="mm", ge=0.0)
+    basal_area: Number = setting(..., "Initial basal area (p005).", unit="%", ge=0.0, le=100.0)
+    root_depth: Number = setting(..., "Depth of roots.", unit="mm", ge=0.0)
     root_uptake: Layered = setting(..., "Supply of water at the drained upper limit (kl).", unit="1")
     root_limit: Share | None = setting(
-        None, "Water that it cannot take; unless given, the lower limit.", unit="mm mm-1"
+        None, "Water content that roots cannot take up; by default the lower limit.", unit="mm mm-1"
     )
 
 
 class Trees(_Class):
-    """Trees of a land type: where they take water."""
+    """Trees of a land type, with their uptake of water."""
 
-    root_depth: Number = setting(1250.0, "Depth of their roots (p296).", unit="mm", ge=0.0)
+    root_depth: Number = setting(1250.0, "Depth of roots (p296).", unit="mm", ge=0.0)
     root_uptake: Layered = setting(
         (0.5, 0.5, 0.5, 0.5), "Supply of water at the drained upper limit (kl).", unit="1"
     )  # fmt: skip
-    root_limit: Share | None = setting(None, "Water that they cannot take; unless given, the lower limit.")
+    root_limit: Share | None = setting(None, "Water content that roots cannot take up; by default the lower limit.")
 
 
 Soil: Any = create_model("Soil", __base__=_Soil, **_settings(SOIL))
-"""A class of soil."""
+"""Class of soil."""
 
 Pasture: Any = create_model("Pasture", __base__=_Pasture, **_settings(PASTURE))
-"""A class of pasture."""
+"""Class of pasture."""
 
 _PUBLISHED: Final[Mapping[str, Any]] = {"soil": Soil, "pasture": Pasture}
 
 
 @cache
 def published(kind: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the published soils ("soil") or pastures ("pasture") by their names, as plain values."""
+    """Return the published soils ("soil") or pastures ("pasture") by name, as plain values."""
     text = (files("airshed.models.pasture") / "sets" / f"{kind}s.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
 def read_class(kind: str, values: Mapping[str, Any], where: str = "") -> Any:
-    """Return a class of soil or pasture: plain values, or a published `set` and what differs from it.
+    """Return a class of soil or pasture from plain values, or from a published `set` and the values that differ.
 
-    where  names the values in messages; raises CaseError for what is no such class
+    where  name of the values in messages
+
+    Raises CaseError for an invalid class.
     """
     given = dict(values)
     name = given.pop("set", None)
@@ -142,7 +145,7 @@ _DECAY: Final = 4.16
 
 @dataclass(frozen=True)
 class Land:
-    """The classes that cells have."""
+    """Classes of soil, pasture and trees."""
 
     soils: Sequence[Any]
     pastures: Sequence[Any]
@@ -155,8 +158,9 @@ def cell_parameters(
 ) -> dict[str, Array]:  # fmt: skip
     """Return the parameters of cells by the names of their fields.
 
-    soil, pasture, trees  the class of each cell, counted from 0
-    tree_basal_area       [m2 ha-1];  stocking  [ha-1]
+    soil, pasture, trees  class of each cell, counted from 0
+    tree_basal_area       basal area of trees [m2 ha-1]
+    stocking              stocking rate [ha-1]
     """
     soils = _Classes(land.soils, np.asarray(soil))
     pastures = _Classes(land.pastures, np.asarray(pasture))
@@ -187,17 +191,17 @@ def cell_parameters(
 
 @dataclass(frozen=True)
 class _Classes:
-    """Classes, and which of them each cell has."""
+    """Classes, and the class of each cell."""
 
     classes: Sequence[Any]
     of_cell: Index
 
     def number(self, name: str) -> Array:
-        """A number of the class of each cell."""
+        """Return a number of the class of each cell."""
         return np.array([getattr(each, name) for each in self.classes], np.float64)[self.of_cell]
 
     def layered(self, name: str, otherwise: float = 0.0) -> Array:
-        """Numbers of the layers (..., layer), and a number for those that the class does not have."""
+        """Return numbers of the layers (..., layer); `otherwise` is for layers that a class does not have."""
         table = np.full((len(self.classes), len(LAYERS)), otherwise)
         for row, each in zip(table, self.classes, strict=True):
             values = getattr(each, name) or ()
@@ -206,9 +210,10 @@ class _Classes:
 
 
 def runoff_weights(thickness: Array, depth: Array) -> Array:
-    """Return the weights of layers (..., layer) [1] for the wetness that makes runoff; their sum is 1.
+    """Return the weights of the wetness of layers for runoff (..., layer) [1]; their sum is 1.
 
-    thickness  of layers [mm];  depth  that counts [mm]
+    thickness  thickness of layers [mm]
+    depth      runoff depth [mm]
     """
     bottom = np.cumsum(thickness, axis=-1)
     most = np.minimum(depth[..., None], bottom[..., -1:])
@@ -217,22 +222,22 @@ def runoff_weights(thickness: Array, depth: Array) -> Array:
 
 
 def _rooted(thickness: Array, depth: Array) -> Array:
-    """The part of each layer that has roots down to a depth."""
+    """Return the rooted fraction of each layer for a root depth."""
     top = np.cumsum(thickness, axis=-1) - thickness
     held = np.clip(depth[..., None] - top, 0.0, thickness)
     return np.divide(held, thickness, out=np.zeros_like(held), where=thickness > 0.0)
 
 
 def _angles(rooted: Array) -> Array:
-    """pi / 2, and in the deepest layer with roots pi / 4."""
+    """Return pi / 2, in the deepest rooted layer pi / 4."""
     below = np.concatenate([rooted[..., 1:], np.zeros_like(rooted[..., :1])], axis=-1)
-    # A layer that is not there lies between none and none, or below the deepest one.
+    # Missing layers have no roots and are never the deepest rooted layer.
     deepest = (rooted > 0.0) & (np.cumsum(below[..., ::-1], axis=-1)[..., ::-1] == 0.0)
     return np.where(deepest, pi / 4.0, pi / 2.0)
 
 
 def _erosion_factor(soils: _Classes) -> Array:
-    """The factors of the soil's loss that stay: LS K P."""
+    """Return the constant factors of soil loss, LS K P."""
     slope, length = soils.number("slope"), soils.number("slope_length")
     power = 0.6 * -np.expm1(-35.835 * slope)
     steepness = 65.41 * slope**2 + 4.56 * slope + 0.065

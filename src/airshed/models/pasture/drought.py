@@ -1,4 +1,4 @@
-"""How dry matter stands against the years of a run: its percentile among those of the same day."""
+"""Percentile of dry matter among the same days of all years of a run, as a measure of drought."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -13,37 +13,35 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DROUGHT: Final = "drought_percentile"
-"""The name of the field."""
-
+"""Name of the field."""
 LEAST_YEARS: Final = 3
-"""Least number of years with a day for a percentile."""
-
-_OF: Final = "standing_dry_matter"
+"""Minimum number of years for a percentile."""
+_FIELD: Final = "standing_dry_matter"
 Times = npt.NDArray[np.datetime64]
 
 
 def with_drought(results: "xr.Dataset") -> "xr.Dataset":
-    """Return results with the percentile of their standing dry matter, where they have it for enough years."""
+    """Return results with the percentile of standing dry matter, if they have it for enough years."""
     times = results["time"].values
-    if _OF not in results or np.unique(times.astype("datetime64[Y]")).size < LEAST_YEARS:
+    if _FIELD not in results or np.unique(times.astype("datetime64[Y]")).size < LEAST_YEARS:
         return results
     try:
-        found = percentile(results[_OF].values, times)
+        found = percentile(results[_FIELD].values, times)
     except DataError:
         return results
     words = "Percentile of standing dry matter among the years of this run"
-    field = results[_OF].copy(data=found.astype(np.float32))
+    field = results[_FIELD].copy(data=found.astype(np.float32))
     return results.assign({DROUGHT: field.assign_attrs(units="%", long_name=words)})
 
 
 def percentile(values: AnyArray, times: Times) -> npt.NDArray[np.float64]:
-    """Return the percentile [%] of each value (time, ...) among those of the same day in all years of a run.
+    """Return the percentile [%] of each value (time, ...) among the values of the same day in all years of a run.
 
         p = 100 (b + e / 2) / n
 
-    b of the n years have less on the day, e have as much, the year itself among them: the median year has 50. Between
-    the times of a run values are interpolated; a day that fewer than `LEAST_YEARS` years have gets NaN. Raises
-    DataError where that are all.
+    where b of the n years have less on this day, and e have the same, including the year itself: the median year has
+    50. Values are interpolated in time. The result is NaN for a day in fewer than `LEAST_YEARS` years. Raises DataError
+    if this is the case for all days.
     """
     result = np.full(values.shape, np.nan)
     for row, years in enumerate(_same_day(times)):
@@ -52,14 +50,12 @@ def percentile(values: AnyArray, times: Times) -> npt.NDArray[np.float64]:
             less, equal = (others < values[row]).sum(axis=0), (others == values[row]).sum(axis=0)
             result[row] = 100.0 * (less + 0.5 * equal) / len(years)
     if np.all(np.isnan(result)):
-        raise DataError(
-            f"a percentile against the years of a run needs {LEAST_YEARS} of them; let the case take longer"
-        )
+        raise DataError(f"percentiles need a run of at least {LEAST_YEARS} years; increase the length of the case")
     return result
 
 
 def _same_day(times: Times) -> Iterator[list[tuple[int, float]]]:
-    """Yield for each time where each year of a run has the same day: the time before, and how far it is to the next."""
+    """Yield for each time the indices and interpolation weights of the same day in all years of a run."""
     days = times.astype("datetime64[s]").astype(np.int64)
     first, last = (int(each) for each in times[[0, -1]].astype("datetime64[Y]").astype(int))
     for time in times.astype("datetime64[s]"):

@@ -1,4 +1,4 @@
-"""Forms that several groups of equations have; they work on arrays, and become code."""
+"""Functions that several groups of equations share; they apply to arrays and to traced expressions."""
 
 from math import log
 from typing import Any, Final
@@ -6,20 +6,20 @@ from typing import Any, Final
 from airshed.formula import exp, maximum, minimum
 
 HALF: Final = log(2.0)
-"""An exponential cover is a half where its exponent is this."""
+"""Exponent at which an exponential cover is 0.5."""
 
 _LEAST: Final = 1e-9
 Value = Any
-"""A number, an array of cells, or what is traced."""
+"""A number, an array of cells, or a traced expression."""
 
 
 def clamp(value: Value, least: Value, most: Value) -> Value:
-    """Return what is nearest to a value in a range."""
+    """Return a value limited to a range."""
     return minimum(maximum(value, least), most)
 
 
 def ratio(part: Value, whole: Value) -> Value:
-    """Return part / whole for a whole that is not negative; 0 / 0 is 0."""
+    """Return part / whole for a nonnegative whole; 0 / 0 is 0."""
     return part / maximum(whole, _LEAST)
 
 
@@ -37,5 +37,5 @@ def saturation_pressure(temperature: Value) -> Value:
 
 
 def is_within(day: Value, first: Value, last: Value) -> Value:
-    """Whether a day of the year lies in a season, which may go on past the new year."""
+    """Return True if a day of the year is in a season, which may include the new year."""
     return ((first <= last) & (day >= first) & (day <= last)) | ((first > last) & ((day >= first) | (day <= last)))

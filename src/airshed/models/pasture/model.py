@@ -1,4 +1,4 @@
-"""The pasture model: its processes on the land cells of a case, day by day."""
+"""Pasture model: daily steps of its processes on the land cells of a case."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -34,14 +34,13 @@ EXPORTS: Final = (
     "water_3", "runoff", "drainage", "soil_evaporation", "transpiration", "soil_water_index", "nitrogen_index",
     "growth_index", "utilisation",
 )  # fmt: skip
-"""Fields that are written unless a case names others."""
-
+"""Default output fields."""
 _ATTRIBUTES: Final = ("source", "license", "comment", "synthetic")
-"""Attributes of inputs that results have too."""
+"""Attributes of inputs that are copied to results."""
 
 
 class PastureModel(PointModel):
-    """Soil water and pasture of land cells."""
+    """Model of soil water and pasture in land cells."""
 
     program = Program("pasture", 1, (cells(0.0, 1.0),))
 
@@ -70,29 +69,29 @@ class PastureModel(PointModel):
 
     @property
     def start(self) -> dict[str, AnyArray]:
-        """The state at the start, with what was set since as if it had been there then: what balances count from."""
+        """Initial state for balances, including the increments by which users have set state variables."""
         return {**self._initial, **{name: self._initial[name] + more for name, more in self.increments.items()}}
 
     def next_change(self) -> float:
-        """The time at which another block of weather begins: a batch of days within one reads it as it is."""
+        """Return the time at which the next block of weather begins: batches within a block read it without a copy."""
         day = self._first_day + round(self.seconds / DAY)
         return ((day // self._block_days + 1) * self._block_days - self._first_day) * DAY
 
     def summary(self, *, brief: bool = False) -> Report:
-        """Balances of water and dry matter, means over the land, and the sources of its inputs."""
+        """Return balances of water and dry matter, means over the land, and sources of inputs."""
         return summary(self, self._area, brief=brief)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         self._stream.close()
         super().close()
 
     def info(self) -> ModelInfo:
-        """Return its processes, the groups of its fields, and the field to show first."""
+        """Return the processes, the groups of fields, and the field that is displayed first."""
         return replace(super().info(), shown=("standing_dry_matter",))
 
     def _days(self, begins: Sequence[float]) -> Values:
-        """Return the weather of the steps that begin at some times [s]: that of inputs, and fires."""
+        """Return the weather of steps by their begin times [s], including fires."""
         first = self._first_day + round(begins[0] / DAY)
         values: dict[str, npt.ArrayLike] = dict(self._stream.days(first, len(begins)))
         if self._events.fire:
@@ -102,7 +101,7 @@ class PastureModel(PointModel):
 
 
 def _initial(inputs: Inputs, box: Box) -> dict[str, AnyArray]:
-    """Return the state of cells at the start: what the inputs have, else what is usual; and the sums of what stands."""
+    """Return the initial state of cells from the inputs or default values, and the sums of standing dry matter."""
     found = {name: box.of(np.asarray(values)) for name, values in inputs.initial.items()}
     usual = {spec.name: np.full(box.shape, USUAL_START.get(spec.name, 0.0)) for spec in STATE}
     state = {name: found.get(name, values) for name, values in usual.items()}
@@ -115,29 +114,30 @@ def build(
 ) -> BuiltModel:
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
-    inputs  in place of those in the case's folder
-    Raises CaseError for a case that begins within a day, or lasts longer than the weather.
+    inputs  inputs that replace those in the folder of the case
+
+    Raises CaseError for a case that does not begin at midnight, or is longer than the weather.
     """
     check(ranks)
     folder = case.path(case.inputs.folder)
     inputs = inputs or open_inputs(folder)
 
-    # The case begins at midnight, and there is weather for all of its days.
+    # Check that the case begins at midnight, and that there is weather for all days.
     start = case.start.astype("datetime64[D]")
     if case.start != start:
-        raise CaseError(f"time.start = {case.start}: a pasture case begins at midnight; leave the hour out")
+        raise CaseError(f"time.start = {case.start}: a pasture case begins at midnight; omit the hour")
     inputs.calendar.check(inputs.calendar.number(start), ceil(case.time.length.value / DAY), str(folder))
 
-    # Results state the source and the terms of their inputs.
+    # Copy the source and the licence of the inputs to the results.
     attributes = {name: text for name, text in inputs.attributes.items() if name in _ATTRIBUTES}
     domain = replace(Domain.even(inputs.grid.axes, ranks), attributes=attributes)
     return BuiltModel(PastureModel(case, inputs, domain, threads=case.run.threads or cores_each(ranks)))
 
 
 def describe(case: PastureCase) -> Report:
-    """Return what `airshed show` prints of a case: its land, its classes with the sources of all numbers.
+    """Return the report of `airshed show`: the land, and the classes with the sources of all numbers.
 
-    Raises DataError for inputs that are not there.
+    Raises DataError for missing inputs.
     """
     inputs = open_inputs(case.path(case.inputs.folder))
     days = ceil(case.time.length.value / DAY)
@@ -161,14 +161,14 @@ def describe(case: PastureCase) -> Report:
 
 
 def _tables(kind: str, classes: Sequence[Any], of_cell: AnyArray) -> tuple[Table, Table]:
-    """Return what the classes are, and their numbers, a column each."""
+    """Return a table of the classes, and a table of their numbers with a column for each class."""
     cells = np.bincount(of_cell, minlength=len(classes))
     sources = [(number, each.text, each.source, int(cells[number])) for number, each in enumerate(classes)]
     names = [setting for setting in settings_of(type(classes[0])) if setting.key not in ("text", "source")]
     rows = [(each.key, each.unit, *(_cell(getattr(one, each.key)) for one in classes), each.text) for each in names]
     columns = ("parameter", "unit", *map(str, range(len(classes))), "meaning")
     return (
-        Table(f"Classes of {kind}", ("class", "what", "source of its numbers", "cells"), sources),
+        Table(f"Classes of {kind}", ("class", "description", "source of its numbers", "cells"), sources),
         Table(f"Parameters of {kind}, by class", columns, rows),
     )
 

@@ -1,6 +1,6 @@
-"""Pasture at one station: its case, the model of one cell, and a daily run that records all states and fluxes.
+"""Pasture at one station: its case, the model of one cell, and a run that records all states and fluxes.
 
-`run_point` is what `airshed pasture point` does, from files to a file; `simulate` is the same in memory.
+`run_point` implements `airshed pasture point`, from files to a file; `simulate` is the same in memory.
 """
 
 import csv
@@ -53,7 +53,7 @@ PROCESSES: Final = processes_of(processes)
 _COLUMNS: Mapping[str, Humidity] = {
     "vapour_pressure": "vapour_pressure", "deficit": "vapour_pressure_deficit", "temperature": "none",
 }  # fmt: skip
-"""What a station's column of humidity is, by the case's `humidity.given`."""
+"""Quantity of the humidity column of a station, by `humidity.given` of the case."""
 
 _MOST_FINDINGS: Final = 10
 
@@ -61,7 +61,7 @@ _YEARLY: Final = (
     "rain", "runoff", "soil_evaporation", "transpiration", "tree_water_use", "drainage", "growth", "detachment",
     "eaten", "burnt", "litter_decay",
 )  # fmt: skip
-"""Fluxes in the report, as far as the run has them."""
+"""Fluxes in the report, if the run has them."""
 
 _STATES: Final[Mapping[str, Any]] = {
     spec.name: (Number | None, setting(None, spec.text, unit=spec.unit, ge=0.0)) for spec in STATE
@@ -69,17 +69,17 @@ _STATES: Final[Mapping[str, Any]] = {
 
 
 class _Initial(Section):
-    """Where the run starts; what is not given is 0, but for water, the pasture's basal area, and 200 kg of weight."""
+    """Initial state; defaults are 0, except for water, the basal area of the pasture, and a live weight of 200 kg."""
 
     wetness: Number = setting(
-        0.9, "Water of layers that are not given: part of what they hold above the lower limit.", unit="1", ge=0.0
+        0.9, "Default water of layers: fraction between the lower and the drained upper limit.", unit="1", ge=0.0
     )
 
 
 class _Set(Section):
-    """Fields of the state that are set at the beginning of a day."""
+    """State variables that are set at the beginning of a day."""
 
-    date: Day = setting(..., 'The day: "09-01" in each year, "1990-09-01" in one.')
+    date: Day = setting(..., 'The day: "09-01" in each year, or "1990-09-01".')
 
 
 Initial: Any = create_model("Initial", __base__=_Initial, **_STATES)
@@ -87,7 +87,7 @@ Set: Any = create_model("Set", __base__=_Set, **_STATES)
 
 
 class PointEvents(EventsSection):
-    """What is done on given days."""
+    """Events on given days."""
 
     set: tuple[Set, ...] = Field(default_factory=tuple)
 
@@ -96,34 +96,34 @@ class LandSection(Section):
     """Trees and animals."""
 
     tree_basal_area: Number = setting(0.0, "Basal area of trees.", unit="m2 ha-1", ge=0.0)
-    stocking: Number = setting(0.0, "Animals on a hectare, if grazing is on.", unit="ha-1", ge=0.0)
+    stocking: Number = setting(0.0, "Stocking rate, if grazing is on.", unit="ha-1", ge=0.0)
     trees: Trees = Field(default_factory=Trees)
 
 
 class WeatherSection(Section):
-    """Which days of the weather, and litter where it is given."""
+    """Range of days, and prescribed litter."""
 
     first: DateText = setting("", 'The first day of the run, "1957-01-01"; by default that of the weather.')
-    last: DateText = setting("", "Its last day.")
-    litter: str = setting("", "A CSV file with the columns date and litter [kg/ha], of each day at its end.")
+    last: DateText = setting("", "The last day of the run; by default that of the weather.")
+    litter: str = setting("", "CSV file with the columns date and litter [kg/ha] at the end of each day.")
 
 
 class _Days(TimeSection):
-    """The days of the weather, of any years."""
+    """Days of the weather, in any years."""
 
     start: datetime
     length: Annotated[Quantity, quantity_range("s", least="1 day", most="1e5 year")]
 
 
 class _FixedPoint(RunCase):
-    title: str = setting("Pasture at a station", "What the run is called.")
+    title: str = setting("Pasture at a station", "Title of the run.")
     model: Literal["station"] = "station"
     time: _Days = Field(default_factory=lambda: _Days.model_validate({"start": datetime(1, 1, 1), "length": "1 day"}))
     output: tuple[OutputSection, ...] = ()
     restart: RestartSection = Field(default_factory=lambda: RestartSection(every="1000 year"))  # type: ignore[arg-type]
-    precision: str = setting("double", "Of what is computed.", pattern="^(double|single)$")
-    soil: Mapping[str, Any] = setting(..., 'The soil: set = "site67", or all its numbers, or both.')
-    pasture: Mapping[str, Any] = setting(..., "The pasture, alike.")
+    precision: str = setting("double", "Precision of the computation.", pattern="^(double|single)$")
+    soil: Mapping[str, Any] = setting(..., 'Soil: set = "site67", or all numbers, or both.')
+    pasture: Mapping[str, Any] = setting(..., "Pasture, in the same form.")
     land: LandSection = Field(default_factory=LandSection)
     initial: Initial = Field(default_factory=Initial)
     events: PointEvents = Field(default_factory=PointEvents)
@@ -134,28 +134,28 @@ class _FixedPoint(RunCase):
     def _is_fixed(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
         for key in ("model", "time", "output", "restart", "run"):
             if key in data:
-                raise refuse(f"{key} is no setting of a run at a station: its days are those of the weather")
+                raise refuse(f"{key} is not a setting of a run at a station: its days are those of the weather")
         return data
 
     def _check_names(self) -> None:
-        """Raise CaseError for classes that do not exist, and where the humidity of the weather is not declared."""
-        what, case = str(self._file or "the case"), cast(Any, self)
+        """Raise CaseError for classes that do not exist, and for weather without a declared humidity."""
+        source, case = str(self._file or "the case"), cast(Any, self)
         if "given" not in case.humidity.model_fields_set:
             words = ", ".join(f'"{word}"' for word in GIVEN)
             raise CaseError(
-                f"{what} does not say what the weather's humidity is, and a file's label may be wrong: give "
-                f"humidity.given as one of {words}"
+                f"{source} does not declare the humidity of the weather, and the label of the file may be wrong: set "
+                f"humidity.given to one of {words}"
             )
         for kind in ("soil", "pasture"):
-            read_class(kind, getattr(self, kind), f"{what}: [{kind}]")
+            read_class(kind, getattr(self, kind), f"{source}: [{kind}]")
 
 
 PointCase: Any = create_model("PointCase", __base__=_FixedPoint, **sections_of(PROCESSES))
-"""All settings of a run at a station; its weather is a file of its own, and gives its days."""
+"""Settings of a run at a station; its weather is in a separate file, which determines the days."""
 
 
-def of_day(events: Sequence[Any], dates: Any) -> Mapping[int, Mapping[str, float]]:
-    """Return what is set at the beginning of days, by the number of the day among dates."""
+def values_set_by_day(events: Sequence[Any], dates: Any) -> Mapping[int, Mapping[str, float]]:
+    """Return the values that are set at the beginning of days, by the index of the day in dates."""
     written = np.datetime_as_string(np.asarray(dates, "datetime64[D]"))
     found: dict[int, dict[str, float]] = {}
     for event in events:
@@ -167,11 +167,13 @@ def of_day(events: Sequence[Any], dates: Any) -> Mapping[int, Mapping[str, float
 
 @dataclass(frozen=True)
 class Series:
-    """A run at a station.
+    """Run at a station.
 
-    dates   (days,);  specs  of what there is
-    values  (days,) by name: states at the end of days, fluxes and weather of days
-    start   states at the beginning;  given  what was set later, more than there was
+    dates   dates (days,)
+    specs   specifications of the fields
+    values  fields by name (days,): states at the end of days, daily fluxes and weather
+    start   initial state
+    given   increments by which events set state variables
     """
 
     dates: npt.NDArray[np.datetime64]
@@ -184,14 +186,14 @@ class Series:
         return self.values[name]
 
     def residual(self, balance: Balance) -> float:
-        """Return the relative residual of a balance at the end; what was set counts as there from the start."""
+        """Return the relative residual of a balance at the end; increments are added to the initial state."""
         now = {name: values[-1] for name, values in self.values.items()}
         begin = {name: value + self.given.get(name, 0.0) for name, value in self.start.items()}
         return float(balance.relative_residual(now, begin))
 
 
 class StationModel(PointModel):
-    """Soil water and pasture of one cell; fields of the state are set on the days of a case."""
+    """Model of soil water and pasture of one cell, with state variables that are set on given days."""
 
     program = PastureModel.program
 
@@ -205,7 +207,7 @@ class StationModel(PointModel):
         parameters = cell_parameters(land, 0, 0, **stands)
         state = _start(case, parameters)
         self.start = {name: float(value[0]) for name, value in state.items()}
-        self.set_on_days = of_day(case.events.set, station.dates)
+        self.set_on_days = values_set_by_day(case.events.set, station.dates)
         changes = {DAY * day: values for day, values in self.set_on_days.items()}
         domain = Domain.even(Axes((Coordinate(*CELLS, np.zeros(1), {}),), divided=CELLS))
         super().__init__(
@@ -218,11 +220,11 @@ class StationModel(PointModel):
         return {name: values[first : first + len(begins)] for name, values in self.weather_of_days.items()}
 
     def recorded(self, days: int) -> dict[str, Array]:
-        """Return state and fluxes as (days,), which the next days fill: those of the whole run."""
+        """Return arrays of states and fluxes (days,) that the following run fills."""
         rows = {name: np.zeros((days, 1)) for name in self.points.outputs}
         self.record(rows)
         found = {name: array[:, 0] for name, array in rows.items()}
-        for name in self.start.keys() - rows.keys():  # no day changes it
+        for name in self.start.keys() - rows.keys():  # constant, except for events
             found[name] = np.full(days, self.start[name])
             for day, values in sorted(self.set_on_days.items()):
                 found[name][day:] = values.get(name, found[name][day])
@@ -232,10 +234,11 @@ class StationModel(PointModel):
 def simulate(case: Any, station: Station, litter: Array | None = None) -> Series:
     """Return a run at a station over all days of its weather.
 
-    litter  (days,) of each day at its end [kg ha-1], None where the model makes it
-    Raises CaseError for options that the weather does not allow, DataError for weather that is not there.
+    litter  prescribed litter at the end of each day (days,) [kg ha-1]; None if the model computes it
+
+    Raises CaseError for options that need other weather, DataError for missing weather.
     """
-    station = as_declared(case, station)
+    station = with_declared_humidity(case, station)
     days = {"start": station.dates[0].astype("datetime64[s]").item(), "length": f"{station.days} day"}
     timed = case.model_copy(update={"time": _Days.model_validate(days)})
     with Simulation(timed, station, litter, ranks=SingleRank()) as simulation:
@@ -257,13 +260,13 @@ def _build(
 register("station", ModelKind(PointCase, _build))
 
 
-def as_declared(case: Any, station: Station) -> Station:
-    """Return the weather with its column of humidity as a case declares it, whatever its label."""
+def with_declared_humidity(case: Any, station: Station) -> Station:
+    """Return the weather with the humidity that a case declares, in spite of its label."""
     return station.with_humidity(_COLUMNS[case.humidity.given])
 
 
 def _weather(case: Any, station: Station, litter: Array | None) -> dict[str, Array]:
-    """The weather of the days, by the names of its fields; raises DataError for a day without a value."""
+    """Return the daily weather by name; raises DataError for a day without a value."""
     dates = station.dates
     found = {name: np.asarray(station[name], np.float64) for name in station}
     found["day_of_year"] = day_of_year(dates).astype(np.float64)
@@ -278,12 +281,12 @@ def _weather(case: Any, station: Station, litter: Array | None) -> dict[str, Arr
     for name, values in found.items():
         if not np.isfinite(values).all():
             day = dates[int(np.argmin(np.isfinite(values)))]
-            raise DataError(f"{station.where} has no {name} on {day}; fill it, or choose days that have it")
+            raise DataError(f"{station.where} has no {name} on {day}; add it, or choose other days")
     return found
 
 
 def _start(case: Any, parameters: Mapping[str, Any]) -> dict[str, Array]:
-    """The state at the beginning of the first day; raises CaseError for more water than a layer can hold."""
+    """Return the initial state; raises CaseError for a layer with more water than at saturation."""
     state = dict.fromkeys((spec.name for spec in STATE), 0.0)
     state["basal_area"] = read_class("pasture", case.pasture).basal_area
     state |= USUAL_START
@@ -294,35 +297,36 @@ def _start(case: Any, parameters: Mapping[str, Any]) -> dict[str, Array]:
     for layer in LAYERS:
         held, most = state[f"water_{layer}"], float(parameters[f"saturation_{layer}"])
         if held > most:
-            raise CaseError(f"initial: layer {layer} has {held:g} mm of water, and holds {most:g} mm; give it less")
+            raise CaseError(f"initial: layer {layer} has {held:g} mm of water; the maximum is {most:g} mm")
     return {name: np.array([value]) for name, value in state.items()}
 
 
 def run_point(met: Path, parameters: Path, output: Path, overrides: Sequence[str] = ()) -> Report:
-    """Run pasture at the station of a `.met` file, and write every state and flux of every day to a netCDF file.
+    """Run pasture at the station of a `.met` file, and write all daily states and fluxes to a netCDF file.
 
-    parameters  a TOML file with [soil], [pasture], [initial], [events] and options of processes
-    Raises CaseError, DataError or OutputError; the file appears whole or not at all.
+    parameters  TOML file with [soil], [pasture], [initial], [events] and options of processes
+
+    Raises CaseError, DataError or OutputError; the file is written atomically.
     """
     if output.suffix.lower() != ".nc":
-        raise OutputError(f"{output}: the output is netCDF; end its name in .nc")
+        raise OutputError(f"{output}: the output is netCDF; its name must end in .nc")
     if not parameters.exists():
         read_toml(parameters)  # raises
     case = PointCase.load(parameters, overrides)
-    station = as_declared(case, _days_of(read_met(met), case))
-    findings = check(station)
-    errors = [each.text for each in findings if each.kind == "error"]
+    station = with_declared_humidity(case, _days_of(read_met(met), case))
+    problems = check(station)
+    errors = [each.text for each in problems if each.kind == "error"]
     if errors:
         raise DataError("\n".join(errors[:_MOST_FINDINGS]))
     litter = _litter(parameters.parent / case.weather.litter, station) if case.weather.litter else None
     with write_whole(output) as part:
         series = simulate(case, station, litter)
         dataset(series, case, station).to_netcdf(part, engine="netcdf4")
-    return _report(series, case, station, output, [each.text for each in findings])
+    return _report(series, case, station, output, [each.text for each in problems])
 
 
 def dataset(series: Series, case: Any, station: Station) -> xr.Dataset:
-    """Return a run as a dataset over time, by the CF conventions."""
+    """Return a run as a dataset over time by the CF conventions."""
     found = xr.Dataset(
         {
             spec.name: ("time", series[spec.name], {"long_name": spec.text, "units": spec.unit})
@@ -341,7 +345,7 @@ def dataset(series: Series, case: Any, station: Station) -> xr.Dataset:
 
 
 def _source(kind: str, values: Any) -> str:
-    """What a class is, and where its numbers are from."""
+    """Return the description of a class and the source of its numbers."""
     own = [f"{name} = {value}" for name, value in values.items() if name != "set"]
     found = read_class(kind, values)
     changed = f"here {', '.join(own)}" if own and "set" in values else ""
@@ -349,34 +353,34 @@ def _source(kind: str, values: Any) -> str:
 
 
 def _days_of(station: Station, case: Any) -> Station:
-    """The days of the case; raises CaseError where the weather does not have them."""
+    """Return the weather of the days of the case; raises CaseError if some are missing."""
     first, last = case.weather.first or station.dates[0], case.weather.last or station.dates[-1]
     try:
         ends = np.datetime64(first, "D"), np.datetime64(last, "D")
     except ValueError as error:
-        raise CaseError(f'weather: {first}, {last} are no two days; write them as "1957-01-01"') from error
+        raise CaseError(f'weather: {first}, {last} are not days; write them as "1957-01-01"') from error
     if not station.dates[0] <= ends[0] <= ends[1] <= station.dates[-1]:
         raise CaseError(
-            f"weather: {ends[0]} to {ends[1]} is asked for, and {station.where} has {station.dates[0]} to "
+            f"weather: the case needs {ends[0]} to {ends[1]}, but {station.where} has {station.dates[0]} to "
             f"{station.dates[-1]}"
         )
     return station.between(*ends)
 
 
 def _litter(path: Path, station: Station) -> Array:
-    """Litter of each day from a CSV file; raises DataError for what is no number, and a day that is not there."""
+    """Return the litter of each day from a CSV file; raises DataError for invalid numbers and missing days."""
     rows = list(csv.DictReader(read_text(path).splitlines()))
     try:
         found = {np.datetime64(row["date"], "D"): float(row["litter"]) for row in rows}
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: it is to have the columns date and litter, as 1957-01-01,50.0") from error
+        raise DataError(f"{path} must have the columns date and litter, as in 1957-01-01,50.0") from error
     for date in station.dates:
         if not found.get(date, -1.0) >= 0.0:
             raise DataError(f"{path} has no litter for {date}; give it for each day of the run")
     return np.array([found[date] for date in station.dates])
 
 
-def _report(series: Series, case: Any, station: Station, output: Path, findings: Sequence[str]) -> Report:
+def _report(series: Series, case: Any, station: Station, output: Path, problems: Sequence[str]) -> Report:
     years = len(series.dates) / 365.25
     units = {spec.name: spec.unit for spec in series.specs}
     rows: list[tuple[Cell, ...]] = [
@@ -385,7 +389,7 @@ def _report(series: Series, case: Any, station: Station, output: Path, findings:
     balances: list[tuple[Cell, ...]] = [(each.text, series.residual(each)) for each in (WATER, DRY_MATTER)]
     facts: dict[str, Cell] = {
         "station": station.name, "days": counted(len(series.dates), "day"), "output": str(output),
-        **{f"weather, {number}": text for number, text in enumerate(findings[:_MOST_FINDINGS], start=1)},
+        **{f"weather, {number}": text for number, text in enumerate(problems[:_MOST_FINDINGS], start=1)},
     }  # fmt: skip
     return Report(
         case.title,

@@ -1,4 +1,4 @@
-"""Balances of a cell, inputs less outputs against the change in store, and the summary of a run.
+"""Balances of a cell, gains minus losses compared with the change in store, and the summary of a run.
 
 rain - runoff - soil evaporation - transpiration - use by trees - drainage  =  change of the water in all layers
 growth - detachment - eaten - trampled - burnt                              =  change of standing dry matter
@@ -24,10 +24,10 @@ Values = Mapping[str, npt.ArrayLike]
 
 @dataclass(frozen=True)
 class Balance:
-    """A balance of something in a unit.
+    """Balance of a quantity.
 
-    stores  fields that hold it
-    signs   totals since the start: 1 for what came, -1 for what went
+    stores  state variables that contain it
+    signs   totals since the start: 1 for gains, -1 for losses
     """
 
     text: str
@@ -36,16 +36,16 @@ class Balance:
     signs: Mapping[str, float]
 
     def change(self, now: Values, start: Values) -> AnyArray:
-        """Return what the stores of each cell hold more than at the start."""
+        """Return the change in store of each cell since the start."""
         return np.asarray(_sum(now, self.stores) - _sum(start, self.stores))
 
     def residual(self, now: Values, start: Values) -> AnyArray:
-        """Return what came less what went and what stays, in each cell; 0 but for rounding."""
+        """Return gains minus losses minus the change in store, in each cell; 0 except for round-off."""
         moved = sum(sign * np.asarray(now[name], np.float64) for name, sign in self.signs.items())
         return np.asarray(moved - self.change(now, start))
 
     def relative_residual(self, now: Values, start: Values) -> AnyArray:
-        """Return the size of the residual as part of all that moved and was there, 0 where nothing was."""
+        """Return the residual relative to the sum of gains, losses and initial store, 0 if these are 0."""
         size = _sum(now, self.signs) + _sum(start, self.stores)
         residual = np.abs(self.residual(now, start))
         share: AnyArray = np.divide(residual, size, out=np.zeros_like(residual), where=size > 0.0)
@@ -72,14 +72,14 @@ DRY_MATTER: Final = Balance(
     },
 )  # fmt: skip
 
-_CLOSED: Final = 1e-4  # relative error of a balance that is round-off, in single precision
+_CLOSED: Final = 1e-4  # maximum relative residual from round-off, in single precision
 _SHOWN: Final = ("standing_dry_matter", "green", "dead", "litter", "total_cover", "soil_water_index", "nitrogen_index")
 
 
 def summary(model: "PastureModel", area: AnyArray, *, brief: bool = False) -> Report:
-    """Return the balances since the start, and unless it is brief fields at the end.
+    """Return the balances since the start, and fields at the end unless it is brief.
 
-    area  of this rank's cells, in any unit
+    area  area of the cells of this rank, in any unit
     """
     means = _Means(model.domain, area)
     facts: dict[str, Cell] = {"days": model.steps, "cells": model.domain.cells}
@@ -94,7 +94,7 @@ def summary(model: "PastureModel", area: AnyArray, *, brief: bool = False) -> Re
 
 
 class _Means:
-    """Means over the land, the same bits on any number of ranks."""
+    """Means over the land, with the same bits on any number of ranks."""
 
     def __init__(self, domain: Domain, area: AnyArray) -> None:
         self._domain, self._area = domain, area
@@ -108,14 +108,14 @@ class _Means:
 
 
 def _closing(balance: Balance, model: "PastureModel", means: _Means) -> str:
-    """Return in words how well a balance closes in the worst cell."""
+    """Return a statement on the closure of a balance in the worst cell."""
     now = {name: model.view(name) for name in (*balance.stores, *balance.signs)}
     worst = means.greatest(balance.relative_residual(now, model.start))
     return f"balance {'closed' if worst < _CLOSED else 'NOT closed'}: largest relative error {worst:.0e}"
 
 
 def _balance(balance: Balance, model: "PastureModel", means: _Means) -> Table:
-    """Came, went, stays: means over the land, and the worst cell's residual."""
+    """Return gains, losses and the change in store as means over the land, and the residual of the worst cell."""
     now = {name: model.view(name) for name in (*balance.stores, *balance.signs)}
     rows = [
         (name.removesuffix("_total").replace("_", " "), sign * means(now[name]) + 0.0)
@@ -125,7 +125,7 @@ def _balance(balance: Balance, model: "PastureModel", means: _Means) -> Table:
     worst = means.greatest(balance.relative_residual(now, model.start))
     return Table(
         f"Balance of {balance.text}, mean over the land [{balance.unit}]", ("term", balance.unit), rows,
-        note=f"In each cell what came less what went is what stays, to {worst:.1e} of what moved",
+        note=f"Largest relative residual of a cell: {worst:.1e}",
     )  # fmt: skip
 
 

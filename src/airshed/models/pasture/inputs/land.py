@@ -1,19 +1,19 @@
-"""The land of inputs by the name of a region: its cells, their distance from the coast, gradients, and synthetic maps.
+"""Land of inputs by the name of a region: cells, distance from the coast, gradients, and synthetic maps.
 
-Between stations weather changes with latitude and with the distance d from the coast:
+Between stations weather varies with latitude and with the distance d from the coast:
 
     reference = at the coast at 25 S + north (latitude + 25) + inland (1 - exp(-d / 200 km))
     rain      = 200 + 450 exp(-d / 600 km) + 700 exp(-d / 60 km)                                 [mm a year]
 
-Between stations the weather of a cell is made of theirs in proportion to the reference (rain, evaporation, radiation,
-vapour pressure), or shifted by its difference (temperatures).
+Weather between stations is scaled by the ratio of references (rain, evaporation, radiation, vapour pressure), or
+shifted by their difference (temperatures).
 
-The numbers are synthetic: round ones near a least-squares fit to the means of 16 stations in the east of Queensland,
-1900 to 2025, which leaves a root mean square of 0.67 and 0.63 degC, 0.34 MJ m-2, 0.28 mm and 0.55 hPa; those of rain
-are of the same stations, by eye, and fall towards the west, where there is no station.
+The numbers are synthetic: rounded values of a least-squares fit to the means of 16 stations in the east of Queensland,
+1900 to 2025. The root mean square errors are 0.67 and 0.63 degC, 0.34 MJ m-2, 0.28 mm and 0.55 hPa. The numbers for
+rain are a visual fit to the same stations. They decrease towards the west, where there is no station.
 
-The real maps of Queensland (787 soils, 225 land types) are not public where the equations are. A map here is a smooth
-field of random numbers, about 100 km from hill to hill, cut at its quantiles, so that all classes cover equal areas.
+The actual maps of Queensland (787 soils, 225 land types) are not public. A map here is a smooth random field with a
+wavelength of about 100 km, divided at its quantiles, so that all classes have equal areas.
 """
 
 import json
@@ -37,15 +37,14 @@ from airshed.models.pasture.classes import Land, cell_parameters, published, rea
 from airshed.models.pasture.fields import LAYERS
 
 _REGIONS: Final = {
-    "Queensland": ((138.0, 153.6), (-29.0, -10.4)),  # that of Rezny (1994): 156 x 186 cells of 0.1 degree
+    "Queensland": ((138.0, 153.6), (-29.0, -10.4)),  # as in Rezny (1994): 156 x 186 cells of 0.1 degree
     "Australia": ((112.0, 154.0), (-44.0, -10.0)),
 }
-"""West and east, south and north [degrees]; the gradients between stations are those of this part of the world."""
-
-_COAST_STEP: Final = 0.05  # [degrees] between points of the coast, well below a cell
+"""West and east, south and north [degrees]; the gradients between stations are valid for these regions."""
+_COAST_STEP: Final = 0.05  # [degrees] between points of the coast, smaller than a cell
 SOILS: Final = ("site67", "roselea", "capella")
 PASTURES: Final = ("site67", "dalby", "capella")
-"""The published classes of sites; "regression" is one of trial runs."""
+"""Published classes of sites; "regression" is from test runs."""
 
 GRADIENT_TEXT: Final = (
     "Between stations, weather follows synthetic gradients with latitude and distance from the coast "
@@ -53,14 +52,14 @@ GRADIENT_TEXT: Final = (
 )
 MAP_TEXT: Final = "Maps of soil, pasture and trees, and the state at the start, are synthetic (seed {seed})."
 _HILLS: Final = 0.45  # [degrees], standard deviation of the filter
-_MOST_TREES: Final = 12.0  # [m2 ha-1] where there is as much rain as at the coast
+_MOST_TREES: Final = 12.0  # [m2 ha-1] with the rain of the coast
 _WET_LIMIT: Final = 1350.0  # [mm a year], rain at the coast
-_WATER: Final = 0.5  # share of the water between the lower and the drained upper limit
+_WATER: Final = 0.5  # fraction of the water between the lower and the drained upper limit
 _POOLS: Final = {"green_leaf": 300.0, "green_stem": 300.0, "dead_leaf": 400.0, "dead_stem": 400.0, "litter": 500.0}
-"""Dry matter at the start [kg ha-1], in the middle of what published runs start with."""
+"""Initial dry matter [kg ha-1], typical of published runs."""
 
 _MIDDLE: Final = -25.0  # [degrees]
-_REACH: Final = 200.0  # [km] to which the coast has an effect
+_REACH: Final = 200.0  # [km] length scale of the effect of the coast
 
 _LINEAR: Final[Mapping[str, tuple[float, float, float, float]]] = {
     "pan_evaporation": (4.5, 0.10, 1.4, 1.0),
@@ -69,28 +68,26 @@ _LINEAR: Final[Mapping[str, tuple[float, float, float, float]]] = {
     "min_temperature": (15.8, 0.46, -2.9, -50.0),
     "max_temperature": (25.9, 0.37, 3.2, -50.0),
 }
-"""The mean at the coast at 25 S, its change for each degree to the north and far inland, and its least value."""
-
+"""Mean at the coast at 25 S, its change per degree to the north and far inland, and its minimum."""
 NAMES: Final = ("rain", *_LINEAR)
-"""Fields of weather that have a gradient."""
-
+"""Weather fields with a gradient."""
 SHIFTED: Final = ("min_temperature", "max_temperature")
-"""Those that differ by the difference of references; the others are in proportion to them."""
+"""Fields that are shifted by the difference of references; other fields are scaled by their ratio."""
 
 
 def reference(name: str, lat: Array, distance: Array) -> Array:
-    """Return the mean of a field of weather at latitudes [degrees] and distances from the coast [km]; a year's rain."""
+    """Return the mean of a weather field at latitudes [degrees] and distances from the coast [km]; rain is annual."""
     if name == "rain":
         return np.asarray(200.0 + 450.0 * np.exp(-distance / 600.0) + 700.0 * np.exp(-distance / 60.0))
     coast, north, inland, least = _LINEAR[name]
-    felt = -np.expm1(-distance / _REACH)
-    return np.asarray(np.maximum(coast + north * (lat - _MIDDLE) + inland * felt, least))
+    effect = -np.expm1(-distance / _REACH)
+    return np.asarray(np.maximum(coast + north * (lat - _MIDDLE) + inland * effect, least))
 
 
 def land_grid(region: str, spacing: float) -> LandGrid:
-    """Return the cells of "Queensland" or "Australia" whose centres are on land, of a spacing [degrees].
+    """Return the grid of "Queensland" or "Australia" with a spacing [degrees]; land cells have their centre on land.
 
-    Raises CaseError for a name that is not known, and for a spacing that does not divide the region.
+    Raises CaseError for an unknown name, and for a spacing that does not divide the region.
     """
     name = region.strip().title()
     if name not in _REGIONS:
@@ -100,7 +97,7 @@ def land_grid(region: str, spacing: float) -> LandGrid:
 
 
 def coast_distance(lat: npt.ArrayLike, lon: npt.ArrayLike) -> Array:
-    """Return the distance of locations [degrees] from the coast of Australia [km]; the border of a state is none."""
+    """Return the distance of locations [degrees] from the coast of Australia [km]; state borders are not coast."""
     from scipy.spatial import KDTree
 
     chord, _ = KDTree(_on_sphere(*_coast().T)).query(_on_sphere(np.asarray(lon), np.asarray(lat)))
@@ -116,7 +113,7 @@ def _queensland() -> tuple[Polygon, ...]:
 
 @cache
 def _coast() -> Array:
-    """Points along the coast of Australia (points, 2): longitude, latitude [degrees]."""
+    """Return points along the coast of Australia (points, 2): longitude, latitude [degrees]."""
     pieces = []
     for ring in (ring for polygon in find_location("Australia", "area").outline for ring in polygon):
         for start, end in pairwise(ring):
@@ -131,7 +128,7 @@ def _on_sphere(lon: Array, lat: Array) -> Array:
 
 
 def synthetic_land(grid: LandGrid, seed: int) -> dict[str, Any]:
-    """Return the parts `soils`, `pastures`, `maps` and `initial` of inputs whose land is synthetic."""
+    """Return the parts `soils`, `pastures`, `maps` and `initial` of inputs with synthetic land."""
     maps = synthetic_maps(grid, seed)
     soils, pastures = (
         {name: published(kind)[name] for name in names} for kind, names in (("soil", SOILS), ("pasture", PASTURES))
@@ -140,7 +137,7 @@ def synthetic_land(grid: LandGrid, seed: int) -> dict[str, Any]:
 
 
 def synthetic_maps(grid: LandGrid, seed: int) -> dict[str, npt.NDArray[Any]]:
-    """Return soil_class, pasture_class, and tree_basal_area [m2 ha-1] of packed cells: trees grow where rain falls."""
+    """Return soil_class, pasture_class, and tree_basal_area [m2 ha-1] of packed cells; trees increase with rain."""
     soil, pasture, trees = (_ranks(grid, seed, number) for number in range(3))
     rain = reference("rain", grid.cell_lat, coast_distance(grid.cell_lat, grid.cell_lon))
     return {
@@ -151,7 +148,7 @@ def synthetic_maps(grid: LandGrid, seed: int) -> dict[str, npt.NDArray[Any]]:
 
 
 def initial_state(maps: Mapping[str, npt.NDArray[Any]]) -> dict[str, Array]:
-    """Return the twelve fields that a run starts from: water by soil, basal area by pasture, dry matter."""
+    """Return the twelve fields of the initial state: water by soil, basal area by pasture, dry matter."""
     soil, pasture = maps["soil_class"], maps["pasture_class"]
     land = Land(
         [read_class("soil", published("soil")[name]) for name in SOILS],
@@ -166,7 +163,7 @@ def initial_state(maps: Mapping[str, npt.NDArray[Any]]) -> dict[str, Array]:
 
 
 def _ranks(grid: LandGrid, seed: int, number: int) -> Array:
-    """A smooth random field of packed cells, as the share of cells that are below each: 0 <= r < 1."""
+    """Return the ranks of packed cells in a smooth random field, as fractions 0 <= r < 1."""
     from scipy.ndimage import gaussian_filter
 
     noise = np.random.default_rng([seed, number]).standard_normal(grid.mask.shape)

@@ -1,21 +1,21 @@
-"""Inputs that are made of stations: what `stations.toml` in their folder declares, and what becomes of it.
+"""Inputs from stations, with the declarations of `stations.toml` in their folder.
 
     area = "Queensland"                    # or "Australia"
     spacing = 0.1                          # degrees
-    seed = 1994                            # of the synthetic maps
+    seed = 1994                            # seed of the synthetic maps
+
     [stations."roma.met"]
-    source = "SILO, Queensland Government" # of its data
+    source = "SILO, Queensland Government" # source of the data
     license = "CC BY 4.0"
-    humidity = "vapour_pressure"           # what its column vp or vpd is
+    humidity = "vapour_pressure"           # quantity of the column vp or vpd
 
-Stations that it does not name are used as they are. Weather that checks find wrong is refused, or reported.
-
-Weather of cells between stations follows from theirs by inverse distance and stated gradients:
+Stations without an entry are used unchanged. Invalid weather is refused or reported. The weather of cells is
+interpolated between stations by inverse distance, with gradients:
 
     value(cell) = sum_s w_s value_s reference(cell) / reference_s        or, for temperatures,
     value(cell) = reference(cell) + sum_s w_s (value_s - reference_s)    w_s ~ (distance^2 + 20 km^2)^(-3/2)
 
-over the stations that have a value on that day, or in that week: stations without one are left out.
+over the stations with a value on that day or in that week.
 """
 
 import tomllib
@@ -42,7 +42,7 @@ from airshed.models.pasture.inputs.block import DAILY, PACKINGS, Numbers, Weathe
 from airshed.models.pasture.inputs.contents import Inputs
 from airshed.models.pasture.inputs.store import StoreSize
 from airshed.models.pasture.weather.calendar import Calendar
-from airshed.models.pasture.weather.checks import Finding, check, without_missing
+from airshed.models.pasture.weather.checks import WeatherProblem, check, without_missing
 from airshed.models.pasture.weather.met import read_met
 from airshed.models.pasture.weather.station import HUMIDITY, Column, Humidity, Station, pressure_from_deficit
 
@@ -52,54 +52,58 @@ _UNKNOWN: Final = "not stated"
 
 
 class StationEntry(Section):
-    """What is declared of a station."""
+    """Declaration of a station."""
 
-    source: str = setting(_UNKNOWN, "Who made its data, and where they are from.")
-    license: str = setting(_UNKNOWN, "Terms of its data.")
-    humidity: Humidity = setting("as_labelled", "What its column vp or vpd is, whatever the label says.")
-    latitude: Number | None = setting(None, "Where the file tells none, or another.", unit="deg", ge=-90.0, le=90.0)
-    longitude: Number | None = setting(None, "Where the file tells none, or another.", unit="deg", ge=-360.0, le=360.0)
-    use: Switch = setting(True, "Whether it is used.")
+    source: str = setting(_UNKNOWN, "Author and source of the data.")
+    license: str = setting(_UNKNOWN, "Licence of the data.")
+    humidity: Humidity = setting("as_labelled", "Quantity of the column vp or vpd, in spite of its label.")
+    latitude: Number | None = setting(None, "Latitude, in place of that of the file.", unit="deg", ge=-90.0, le=90.0)
+    longitude: Number | None = setting(
+        None, "Longitude, in place of that of the file.", unit="deg", ge=-360.0, le=360.0
+    )
+    use: Switch = setting(True, "Whether the station is used.")
 
 
 class Recipe(Section):
-    """What inputs are made of stations."""
+    """Declaration of inputs from stations."""
 
     area: str = setting("Queensland", "Queensland or Australia.")
     spacing: Number = setting(0.1, "Size of cells.", unit="deg", gt=0.0, le=5.0)
-    seed: Whole = setting(1994, "Of the synthetic maps.", ge=0)
-    first: str = setting("", "First day, as 1957-01-01; by default the first for which stations have all weather.")
-    last: str = setting("", "Last day; by default the last for which stations have all weather.")
+    seed: Whole = setting(1994, "Seed of the synthetic maps.", ge=0)
+    first: str = setting("", "First day, as 1957-01-01; by default the first day with complete weather.")
+    last: str = setting("", "Last day; by default the last day with complete weather.")
     stations: Mapping[str, StationEntry] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class StationInputs:
-    """Inputs that were made of stations, and what was found wrong with these."""
+    """Inputs from stations, and the problems of the checks of their weather."""
 
     inputs: Inputs
     stations: tuple[Station, ...]
-    findings: tuple[Finding, ...]
+    problems: tuple[WeatherProblem, ...]
 
 
 def read_recipe(path: Path) -> Recipe:
-    """Return what a file declares; raises DataError for what it cannot."""
+    """Return the declaration in a file; raises DataError for invalid entries."""
     try:
         data = parse_toml(read_text(path))
         return Recipe.model_validate(data)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{path} is no TOML: {error}") from None
+        raise DataError(f"{path} is not TOML: {error}") from None
     except ValidationError as error:
         raise DataError(explain(error, Recipe, data, lambda key: str(path), path, "the list of stations")) from None
 
 
-def recipe_of(
+def read_recipe_with_changes(
     folder: Path, declare: Path | None = None, given: Mapping[str, object] | None = None, years: str | None = None
 ) -> Recipe:
-    """Return what is declared of the stations in a folder, with what is given in its place.
+    """Return the declaration of the stations in a folder, with changes.
 
-    declare  a file, unless the folder's own;  given  settings;  years  such as "1957-2002" or "1996"
-    raises   DataError for what cannot be
+    declare  file to use instead of that in the folder
+    given    settings that replace those of the file
+    years    range such as "1957-2002", or "1996"
+    raises   DataError for invalid entries
     """
     path = declare or folder / RECIPE
     found = read_recipe(path) if declare or path.is_file() else Recipe()
@@ -107,32 +111,32 @@ def recipe_of(
     try:
         return Recipe.model_validate({**found.to_dict(), **changes})
     except ValidationError as error:
-        raise DataError(explain(error, Recipe, changes, lambda key: "given", None, "what is asked for")) from None
+        raise DataError(explain(error, Recipe, changes, lambda key: "given", None, "the options")) from None
 
 
 def _span(years: str) -> dict[str, str]:
     first, _, last = years.partition("-")
     last = last or first
     if not (first.isdecimal() and last.isdecimal() and len(first) == len(last) == 4):
-        raise DataError(f"years {years!r} are no years such as 1957-2002, or 1996")
+        raise DataError(f"years {years!r} must be a range such as 1957-2002, or 1996")
     if first > last:
         raise DataError(f"years {years!r}: the first is after the last")
     return {"first": f"{first}-01-01", "last": f"{last}-12-31"}
 
 
-def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> StationInputs:
-    """Return inputs made of the stations in a folder.
+def inputs_from_stations(folder: Path, recipe: Recipe | None = None) -> StationInputs:
+    """Return the inputs from the stations in a folder.
 
-    recipe  unless that of the folder's `stations.toml`, or the default where there is none
-    raises  DataError for stations whose weather has errors, with all of them, and where nothing can be made
+    recipe  declaration, by default that in `stations.toml` of the folder, or the default one
+    raises  DataError with all errors in the weather of stations, and for stations that are not sufficient
     """
-    recipe = recipe or recipe_of(folder)
-    stations, findings = _stations(folder, recipe)
-    errors = [str(each) for each in findings if each.kind == "error"]
+    recipe = recipe or read_recipe_with_changes(folder)
+    stations, problems = _stations(folder, recipe)
+    errors = [str(each) for each in problems if each.kind == "error"]
     if errors:
         raise DataError(
-            f"{folder}: {counted(len(errors), 'error')} in the weather of stations; mend or leave out ([stations.NAME] "
-            f"use = false):\n" + "\n".join(errors)
+            f"{folder}: {counted(len(errors), 'error')} in the weather of stations; correct or omit them "
+            f"([stations.NAME] use = false):\n" + "\n".join(errors)
         )
     grid = land.land_grid(recipe.area, recipe.spacing)
     calendar = _calendar(stations, recipe)
@@ -141,7 +145,7 @@ def inputs_of_stations(folder: Path, recipe: Recipe | None = None) -> StationInp
         grid, calendar, land.NAMES, **land.synthetic_land(grid, recipe.seed), attributes=_attributes(recipe, stations),
         source=weather, where=str(folder),
     )  # fmt: skip
-    return StationInputs(inputs, tuple(stations), tuple(findings))
+    return StationInputs(inputs, tuple(stations), tuple(problems))
 
 
 def _attributes(recipe: Recipe, stations: list[Station]) -> dict[str, str]:
@@ -155,37 +159,35 @@ def _attributes(recipe: Recipe, stations: list[Station]) -> dict[str, str]:
     }
 
 
-def _stations(folder: Path, recipe: Recipe) -> tuple[list[Station], list[Finding]]:
-    """Read and check the stations that are to be used; their humidity becomes a pressure."""
+def _stations(folder: Path, recipe: Recipe) -> tuple[list[Station], list[WeatherProblem]]:
+    """Read and check the stations; humidity is converted to vapour pressure."""
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}")
     files = {each.name: each for pattern in _FILES for each in sorted(folder.glob(pattern))}
     missing = sorted(set(recipe.stations) - set(files))
     if missing:
-        raise DataError(f"{folder} has no file {missing[0]}, which its stations name")
-    stations, findings, span = [], [], _days_given(recipe)
+        raise DataError(f"{folder} has no file {missing[0]}, which {RECIPE} names")
+    stations, problems, span = [], [], _days_given(recipe)
     for name, path in files.items():
         entry = recipe.stations.get(name, StationEntry())
         if entry.use:
             station = read_met(path, entry.humidity).at(entry.latitude, entry.longitude)
             if station.latitude is None or station.longitude is None:
                 lacks = "longitude" if station.longitude is None else "latitude"
-                raise DataError(
-                    f"{path} tells no {lacks}; declare it: [stations.{name!r}] {lacks} = ..., or use = false"
-                )
+                raise DataError(f"{path} has no {lacks}; declare it: [stations.{name!r}] {lacks} = ..., or use = false")
             station = station.between(*span)
             if not station.days:
                 continue
             found = check(station)
-            findings += found
+            problems += found
             stations.append(_with_pressure(without_missing(station, found)))
     if not stations:
-        raise DataError(f"{folder} has no station of these days: no file {' or '.join(_FILES)} that is used")
-    return stations, findings
+        raise DataError(f"{folder} has no station with weather for these days: no used file {' or '.join(_FILES)}")
+    return stations, problems
 
 
 def _with_pressure(station: Station) -> Station:
-    """Return the station with vapour pressure in place of its deficit."""
+    """Return the station with vapour pressure instead of its deficit."""
     if "vapour_pressure_deficit" not in station or "vapour_pressure" in station:
         return station
     deficit, high, low = (
@@ -197,30 +199,33 @@ def _with_pressure(station: Station) -> Station:
 
 
 def _days_given(recipe: Recipe) -> tuple[np.datetime64, np.datetime64]:
-    """Return the first and the last day of a recipe; a day that it does not give is before or after all days."""
+    """Return the first and the last day of a declaration; missing days are before or after all days."""
     try:
         return np.datetime64(recipe.first or "0001-01-01", "D"), np.datetime64(recipe.last or "9999-12-31", "D")
     except ValueError:
-        raise DataError(f"first = {recipe.first!r} or last = {recipe.last!r} is no day such as 1957-01-01") from None
+        raise DataError(f"first = {recipe.first!r} or last = {recipe.last!r} is not a day such as 1957-01-01") from None
 
 
 def _calendar(stations: list[Station], recipe: Recipe) -> Calendar:
-    """Return the days for which stations have all weather; raises DataError where the recipe has more."""
+    """Return the days with complete weather; raises DataError if the declaration requires more days."""
     common, (first, last) = common_calendar(stations), _days_given(recipe)
     if (recipe.first and first < common.first) or (recipe.last and last > common.last):
-        raise DataError(f"stations have all weather from {common.first} to {common.last}, not from {first} to {last}")
+        raise DataError(
+            f"stations have complete weather from {common.first} to {common.last}, not from {first} to {last}"
+        )
     return common
 
 
 POWER: Final = 3.0
-_SMOOTH: Final = 20.0  # [km], within which a station is not preferred to another
+_SMOOTH: Final = 20.0  # [km] smoothing length: stations within this distance have similar weights
 
 
 class StationWeather(WeatherSource):
-    """The weather of packed cells from stations; see `WeatherSource`.
+    """Weather of packed cells from stations; see `WeatherSource`.
 
-    stations  with vapour pressure, NaN where they have no value
-    Raises DataError for a day on which no station has a field.
+    stations  stations with vapour pressure, NaN for missing values
+
+    Raises DataError for a day on which no station has a value of a field.
     """
 
     block_days = 64
@@ -235,7 +240,7 @@ class StationWeather(WeatherSource):
         self._references = {name: [land.reference(name, *end) for end in ends] for name in land.NAMES}
 
     def numbers(self, first: int, days: int, cells: tuple[int, int]) -> Numbers:
-        """Return the numbers that a store would have; see `WeatherSource`."""
+        """Return the packed weather, as in a store; see `WeatherSource`."""
         self.calendar.check(first, days, "the stations")
         weeks = self.calendar.week([first, first + days - 1])
         rows = {True: slice(first, first + days), False: slice(int(weeks[0]), int(weeks[1]) + 1)}
@@ -243,7 +248,7 @@ class StationWeather(WeatherSource):
         return Numbers(self.calendar, first, days, parts)
 
     def _between(self, name: str, rows: slice, cells: slice) -> AnyArray:
-        """The numbers of a field (rows, cells)."""
+        """Return the packed numbers of a field (rows, cells)."""
         values, (of_station, of_cell) = self._series[name][rows], self._references[name]
         reference = of_cell[cells]
         if name in land.SHIFTED:
@@ -254,7 +259,7 @@ class StationWeather(WeatherSource):
 
 
 def _series(stations: Sequence[Station], name: str, calendar: Calendar) -> Array:
-    """Values of stations (days or weeks, stations), NaN where they are not known; raises DataError where none is."""
+    """Return the values of stations (days or weeks, stations), NaN if missing; raises DataError if all are missing."""
     days = np.full((calendar.days, len(stations)), np.nan)
     for column, station in zip(days.T, stations, strict=True):
         if name in station:
@@ -268,14 +273,14 @@ def _series(stations: Sequence[Station], name: str, calendar: Calendar) -> Array
         at = first if name in DAILY else int(np.argmax(calendar.week(np.arange(calendar.days)) == first))
         span = "on" if name in DAILY else "in the week of"
         raise DataError(
-            f"no station knows {name} {span} {calendar.dates([at])[0]}; add a station, or choose years without that "
+            f"no station has {name} {span} {calendar.dates([at])[0]}; add a station, or choose years without that "
             "day (--years)"
         )
     return rows
 
 
 def _weekly(days: Array, calendar: Calendar) -> Array:
-    """Means over the days of each week that are known (weeks, stations)."""
+    """Return the means over the known days of each week (weeks, stations)."""
     weeks = calendar.week(np.arange(calendar.days))
     known = np.isfinite(days)
     sums, counts = (np.zeros((calendar.weeks, days.shape[1])) for _ in range(2))
@@ -285,7 +290,7 @@ def _weekly(days: Array, calendar: Calendar) -> Array:
 
 
 def _weights(places: Array, grid: LandGrid) -> Array:
-    """Weights (stations, cells), not yet of the sum 1."""
+    """Return the weights (stations, cells), without normalisation."""
     lat, lon = np.radians(grid.cell_lat), np.radians(grid.cell_lon)
     north, east = np.radians(places).T
     across = np.cos(lat) * np.cos(north)[:, None] * np.sin((lon - east[:, None]) / 2.0) ** 2
@@ -296,9 +301,9 @@ def _weights(places: Array, grid: LandGrid) -> Array:
 
 
 def _mean(values: Array, weights: Array) -> Array:
-    """Weighted means (rows, cells) of the values (rows, stations) that are known.
+    """Return weighted means (rows, cells) of the known values (rows, stations).
 
-    Stations are added one after the other, so that a cell's bits do not depend on how many cells are requested.
+    Stations are added sequentially, so that the bits of a cell do not depend on the number of requested cells.
     """
     known = np.isfinite(values)
     patterns, of_row = np.unique(known, axis=0, return_inverse=True)
@@ -317,22 +322,22 @@ def _mean(values: Array, weights: Array) -> Array:
 
 
 def common_calendar(stations: Sequence[Station], names: Sequence[str] = land.NAMES) -> Calendar:
-    """Return the days from the first to the last on which some station has each field; raises DataError for none."""
+    """Return the days between the first and the last with all fields at some station; raises DataError if none."""
     first, last = [], []
     for name in names:
         spans = [station.dates[np.isfinite(station[name])] for station in stations if name in station]
         spans = [each for each in spans if each.size]
         if not spans:
-            raise DataError(f"no station has {name}; add one that has, or declare the humidity of one")
+            raise DataError(f"no station has {name}; add one that has it, or declare the humidity of a station")
         first.append(min(each[0] for each in spans))
         last.append(max(each[-1] for each in spans))
     if max(first) > min(last):
-        raise DataError("there is no day on which stations have all fields; add stations of the same time")
+        raise DataError("there is no day on which stations have all fields; add stations with common days")
     return Calendar.between(max(first), min(last))
 
 
 def report(prepared: StationInputs, written: StoreSize | None) -> Report:
-    """Return stations and findings; with what was written, if it was."""
+    """Return a report of stations and problems, and of the written store if there is one."""
     inputs = prepared.inputs
     facts: dict[str, str | int | float] = {
         "area": inputs.attributes["title"],
@@ -350,10 +355,10 @@ def report(prepared: StationInputs, written: StoreSize | None) -> Report:
     stations = [_row(each) for each in prepared.stations]
     columns = ("station", "lat", "lon", "first", "last", "rain [mm/year]", "humidity")
     tables = [Table("Stations", columns, stations)]
-    if prepared.findings:
-        unknown = ["; taken as not known" if each.missing else "" for each in prepared.findings]
-        rows = [(each.kind, each.rule, each.text + end) for each, end in zip(prepared.findings, unknown, strict=True)]
-        tables.append(Table("Found in their weather", ("kind", "rule", "what"), rows))
+    if prepared.problems:
+        unknown = ["; treated as missing" if each.missing else "" for each in prepared.problems]
+        rows = [(each.kind, each.rule, each.text + end) for each, end in zip(prepared.problems, unknown, strict=True)]
+        tables.append(Table("Findings in the weather", ("kind", "rule", "finding"), rows))
     return Report("Inputs of the pasture model", tables, facts)
 
 

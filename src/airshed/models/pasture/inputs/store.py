@@ -1,8 +1,8 @@
 """Prepared inputs of the pasture model: a folder with two tables, and a Zarr group of maps, state and weather.
 
-    soils.json, pastures.json        classes, as airshed.models.pasture.classes reads them
+    soils.json, pastures.json        classes, see airshed.models.pasture.classes
     fields.zarr                      attributes: title, source, license, first_day, days, layout, humidity ...
-      lat, lon, land                 the grid, and which of its cells are on land
+      lat, lon, land                 grid and land mask
       soil_class, pasture_class      (cell), counted from 0;  tree_basal_area (cell) [m2 ha-1]
       initial                        (state, cell)
       rain                           (day, cell) int16, 0.1 mm
@@ -10,9 +10,10 @@
                                      (week, cell) one byte, 53 weeks a year
     manifest.json                    sizes and checksums of all of these
 
-These are the ten files of Rezny (1994), table 13. Weather is cut into chunks of days and cells, compressed one by one
-with a checksum each, and collected in shards with an index, so that any day and window is read without the rest. Cells
-are those on land, packed ("land"), or all of the grid as (lat, lon) ("full"). Why so: docs/decisions/0025.
+They correspond to the ten files of Rezny (1994), table 13. Weather is divided into chunks of days and cells. Chunks are
+compressed separately with a checksum each, and collected in shards with an index, so that any day and window can be
+read separately. Cells are packed land cells ("land"), or all cells of the grid as (lat, lon) ("full"). See
+docs/decisions/0025 for the reasons.
 """
 
 import hashlib
@@ -41,25 +42,24 @@ from airshed.models.pasture.weather.calendar import Calendar
 
 Layout = Literal["land", "full"]
 FIELDS: Final = "fields.zarr"
-"""The Zarr group in the folder."""
+"""Name of the Zarr group in the folder."""
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "airshed pasture inputs 1"
-_PREPARE: Final = "make it again by `airshed pasture prepare`"
+_PREPARE: Final = "run `airshed pasture prepare` again"
 CHUNK_DAYS: Final = 64
 CHUNK_WEEKS: Final = 16
 CHUNK_CELLS: Final = 8192
-"""A mebibyte of rain: a few chunks a rank, and little else is decompressed for a day of it."""
-
+"""Cells of a chunk: one mebibyte of rain, so that a rank decompresses few additional cells."""
 _SHARD: Final = 6  # chunks of days or weeks in a shard, about a year
 _SHARD_CELLS: Final = 8
 _LEVEL: Final = 5
 _OWN: Final = ("Conventions", "first_day", "layout", "humidity")
-"""Attributes of the store itself."""
+"""Attributes of the store."""
 
 
 class Store:
-    """A store that is being written: `put` fills the weather, in any order."""
+    """Store that is being written: `put` writes the weather, in any order."""
 
     def __init__(self, folder: Path, inputs: Inputs, layout: Layout) -> None:
         import zarr
@@ -77,7 +77,7 @@ class Store:
         self._weather = {name: self._add_weather(name) for name in inputs.names}
 
     def put(self, name: str, first: int, values: Array) -> None:
-        """Write weather (days or weeks, cells) from a day or week on; raises DataError for what cannot be stored."""
+        """Write weather (days or weeks, cells) from a day or week; raises DataError for values out of range."""
         numbers = PACKINGS[name].packed(values, name)
         if self._layout == "full":
             numbers = self._inputs.grid.unpacked(numbers, 0)
@@ -106,7 +106,7 @@ class Store:
     def _add_weather(self, name: str) -> Any:
         packing, calendar = PACKINGS[name], self._inputs.calendar
         rows, of_rows = (calendar.days, CHUNK_DAYS) if name in DAILY else (calendar.weeks, CHUNK_WEEKS)
-        # Cells of a chunk: packed ones, or rows of the grid. Shards have several chunks both ways.
+        # A chunk contains packed cells, or rows of the grid. Shards have several chunks in both dimensions.
         shape = _cells_shape(self._inputs.grid, self._layout)
         width = 1 if len(shape) == 1 else shape[1]
         cells = min(max(CHUNK_CELLS // width, 1), shape[0])
@@ -128,23 +128,23 @@ class Store:
 
 @contextmanager
 def new_store(path: Path, inputs: Inputs, *, layout: Layout = "land", replace: bool = False) -> Iterator[Store]:
-    """Yield a store to fill with weather; it appears under `path` at the end of the block, whole or not at all.
+    """Yield a store to fill with weather; it is moved to `path` at the end of the block.
 
-    Raises OutputError for what the system refuses, and where something else is there; inputs that
-    `replace` does not allow to replace among them. When the block raises, nothing is left.
+    Raises OutputError if the system refuses to write, and if the folder exists: other folders are never replaced,
+    inputs only with `replace`. If the block raises an error, nothing remains.
     """
     with guarded(path):
         if path.exists() and not (path / MANIFEST).is_file() and not _is_empty(path):
-            raise OutputError(f"{path} is there and is no pasture input; choose another folder")
+            raise OutputError(f"{path} exists and is not a pasture input; choose another folder")
         if path.exists() and not replace and not _is_empty(path):
-            raise OutputError(f"{path} is there already; choose another folder, or replace it by --replace")
+            raise OutputError(f"{path} exists already; choose another folder, or replace it with --replace")
         path.parent.mkdir(parents=True, exist_ok=True)
         part = part_path(path)
         part.mkdir()
         try:
             yield Store(part, inputs, layout)
 
-            # The manifest of all files, and everything on the disk.
+            # Write the manifest of all files, and synchronise everything with the disk.
             files = sorted(each for each in part.rglob("*") if each.is_file())
             entries = {
                 str(each.relative_to(part)): {"bytes": each.stat().st_size, "sha256": _checksum(each)} for each in files
@@ -154,7 +154,7 @@ def new_store(path: Path, inputs: Inputs, *, layout: Layout = "land", replace: b
             for each in [*files, part / MANIFEST, *(each for each in part.rglob("*") if each.is_dir()), part]:
                 sync(each)
 
-            # The folder takes its place.
+            # Move the folder to its place.
             old = part_path(path)
             if path.exists():
                 os.replace(path, old)
@@ -178,7 +178,7 @@ def _codecs(dtype: np.dtype[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class StoreSize:
-    """A store that was written: its bytes, and those of its weather before compression."""
+    """Size of a written store [bytes], and of its weather before compression."""
 
     path: Path
     bytes: int
@@ -189,9 +189,9 @@ def save(
     inputs: Inputs, path: Path, *, layout: Layout = "land", replace: bool = False,
     progress: Callable[[float], None] = lambda share: None,
 ) -> StoreSize:  # fmt: skip
-    """Write inputs to a store, whole or not at all, a year at a time; `progress` receives the share that is done.
+    """Write inputs to a store atomically, a year at a time; `progress` receives the completed fraction.
 
-    Raises OutputError for what the system refuses, DataError for weather that cannot be made or stored.
+    Raises OutputError if the system refuses to write, DataError for weather that is missing or out of range.
     """
     calendar, cells, step = inputs.calendar, (0, inputs.grid.cells), _SHARD * CHUNK_DAYS
     with new_store(path, inputs, layout=layout, replace=replace) as store:
@@ -209,7 +209,7 @@ def save(
 
 
 class StoredWeather(WeatherSource):
-    """The weather of a store, by blocks; see `WeatherSource`."""
+    """Weather of a store, by blocks; see `WeatherSource`."""
 
     block_days = CHUNK_DAYS
 
@@ -222,7 +222,7 @@ class StoredWeather(WeatherSource):
         self._arrays = {name: self._open(name) for name in self.names}
 
     def numbers(self, first: int, days: int, cells: tuple[int, int]) -> Numbers:
-        """Return the numbers that are stored; see `WeatherSource`."""
+        """Return the stored numbers; see `WeatherSource`."""
         self.calendar.check(first, days, str(self.path))
         last_week = int(self.calendar.week([first + days - 1])[0]) + 1
         of_days, of_weeks = (first, first + days), (int(self.calendar.week([first])[0]), last_week)
@@ -237,7 +237,7 @@ class StoredWeather(WeatherSource):
             expected = self.calendar.days if name in DAILY else self.calendar.weeks
             shape = (expected, *(self._grid.mask.shape if self._full else (self.cells,)))
             if array.shape != shape or array.dtype != PACKINGS[name].dtype:
-                raise DataError(f"{self.path / name} is {array.dtype} {array.shape}, not {shape}; prepare it again")
+                raise DataError(f"{self.path / name} is {array.dtype} {array.shape}, not {shape}; {_PREPARE}")
             return array
 
     def _read(self, name: str, rows: tuple[int, int], cells: tuple[int, int]) -> AnyArray:
@@ -253,7 +253,7 @@ class StoredWeather(WeatherSource):
 def open_store(path: Path) -> Inputs:
     """Return the inputs in a prepared folder; the weather is read when it is requested.
 
-    Raises DataError, with the file and what to do, for what is missing, truncated, damaged or no such folder.
+    Raises DataError, with the file and advice, for missing, truncated or damaged files and other folders.
     """
     import zarr
 
@@ -284,35 +284,35 @@ def _array(path: Path, group: Any, name: str) -> AnyArray:
 
 
 @contextmanager
-def _reading(path: Path, what: str) -> Iterator[None]:
-    """Turn whatever goes wrong where a store is read into DataError: damage leads to errors of any kind."""
+def _reading(path: Path, part: str) -> Iterator[None]:
+    """Convert any error while a store is read into DataError, since damage causes errors of any kind."""
     try:
         yield
     except AirshedError:
         raise
     except Exception as error:
         reason = " ".join((str(error) or type(error).__name__).split())[:160]
-        raise DataError(f"{path}: {what} cannot be read ({reason}); {_PREPARE}") from error
+        raise DataError(f"{path}: {part} cannot be read ({reason}); {_PREPARE}") from error
 
 
 def check_folder(path: Path) -> dict[str, Any]:
-    """Return the manifest of a folder whose files are all there, in the sizes that they had.
+    """Return the manifest of a folder after a check of the presence and sizes of all files.
 
-    Raises DataError, which names the file, for what is missing, truncated or no such folder; contents are looked at by
-    :func:`check_contents`, and each block as it is read.
+    Raises DataError with the name of a missing or truncated file, and for other folders. Contents are checked by
+    :func:`check_contents`, and for each block that is read.
     """
     if not path.is_dir():
-        raise DataError(f"there is no folder {path}; make one by `airshed pasture prepare`")
+        raise DataError(f"there is no folder {path}; create it with `airshed pasture prepare`")
     try:
         manifest: dict[str, Any] = json.loads(note_input(path / MANIFEST).read_text(encoding="utf-8"))
         sizes = {str(name): int(entry["bytes"]) for name, entry in manifest["files"].items()}
         made = manifest["format"]
     except FileNotFoundError:
-        raise DataError(f"{path} is no pasture input: it has no {MANIFEST}; {_PREPARE}") from None
+        raise DataError(f"{path} is not a pasture input: it has no {MANIFEST}; {_PREPARE}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path / MANIFEST} is damaged ({error}); {_PREPARE}") from None
     if made != FORMAT:
-        raise DataError(f"{path} has the format {made!r}, and this version reads {FORMAT!r}; {_PREPARE}")
+        raise DataError(f"{path} has the format {made!r}, but this version reads {FORMAT!r}; {_PREPARE}")
     for name, size in sizes.items():
         try:
             there = (path / name).stat().st_size
@@ -327,7 +327,7 @@ def check_contents(path: Path) -> None:
     """Compare the checksums of all files with the manifest; raises DataError with the first that differs."""
     for name, entry in check_folder(path)["files"].items():
         if _checksum(path / name) != entry["sha256"]:
-            raise DataError(f"{path / name} is not as it was written; {_PREPARE}")
+            raise DataError(f"{path / name} has a wrong checksum; {_PREPARE}")
 
 
 def _is_empty(path: Path) -> bool:

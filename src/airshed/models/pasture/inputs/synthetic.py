@@ -1,15 +1,15 @@
-"""Synthetic weather, made on the fly: seeded, the same on any number of ranks, and cheap enough for a century.
+"""Synthetic weather, computed when it is requested: seeded, the same on any number of ranks, and fast.
 
-A day of a cell is wet with the probability p, and then has rain of exponentially distributed amount:
+A day of a cell is wet with the probability p. Its rain then has an exponential distribution:
 
     rain = amount max(0, E + log p)          E ~ Exp(1), drawn for each cell and day
-    log p = log p0 + season (cos of the year) + weather (two waves of a few days, about 1000 km long)
+    log p = log p0 + season (cosine of the year) + weather (two waves of a few days and about 1000 km)
 
-All other weather is by the week, from the same waves: warm, bright and dry where they make no rain. Means are those of
-`land`. It is no weather of any year, and states so: for trials of speed and size, not for results.
+All other weather is weekly, from the same waves: warm, bright and dry where they cause no rain. `land` has the means.
+The weather is for tests of speed and size, not for results; its attributes state that it is synthetic.
 
-Random numbers are drawn for tiles of cells and blocks of days, each by a generator of its own, so that what a cell
-has does not depend on what else is requested.
+Random numbers are drawn for tiles of cells and blocks of days, each with its own generator. The values of a cell
+therefore do not depend on the requested range.
 """
 
 from functools import cached_property
@@ -28,19 +28,18 @@ from airshed.models.pasture.weather.calendar import Calendar
 
 Single = npt.NDArray[np.float32]
 TILE: Final = 4096
-"""Cells that are drawn together: a block of them stays in the second cache."""
-
+"""Number of cells that are drawn together: a block of them fits the second-level cache."""
 DAYS: Final = 64
-TEXT: Final = "The weather is synthetic, made by random numbers (seed {seed}); it is that of no place and no year."
+TEXT: Final = "The weather is synthetic, from random numbers (seed {seed}); it is not that of any location or year."
 _WET_DAY: Final = 8.0  # [mm]
 _SPREAD: Final = 0.7
 """Standard deviation of log p due to the waves."""
 
 _SWING: Final = {"radiation": 6.0, "pan_evaporation": 2.3, "min_temperature": 7.0, "max_temperature": 5.5}
-"""Half the difference between January and July at 25 S, in the unit of the field."""
+"""Half of the difference between January and July at 25 S, in the unit of the field."""
 
 _WAVE: Final = {"radiation": -1.5, "pan_evaporation": -0.6, "min_temperature": 1.0, "max_temperature": -1.2}
-"""What a wave that brings rain does to it."""
+"""Effect of a wave that causes rain, in the unit of the field."""
 
 
 class SyntheticWeather(WeatherSource):
@@ -57,7 +56,7 @@ class SyntheticWeather(WeatherSource):
         self._waves = np.stack(waves).astype(np.float32)
 
     def block(self, first: int, days: int, cells: tuple[int, int], dtype: npt.DTypeLike = np.float64) -> Block:
-        """Return weather as values; see `WeatherSource`."""
+        """Return the values of the weather; see `WeatherSource`."""
         self.calendar.check(first, days, "the synthetic weather")
         low, high = int(self.calendar.week([first])[0]), int(self.calendar.week([first + days - 1])[0])
         weekly = self._weekly(slice(low, high + 1), slice(*cells))
@@ -66,7 +65,7 @@ class SyntheticWeather(WeatherSource):
         return Block(self.calendar, first, days, {"rain": rain}, values)
 
     def _rain(self, first: int, days: int, cells: tuple[int, int]) -> Single:
-        """Rain of days and cells, from the tiles and blocks that have them."""
+        """Return the rain of days and cells, from their tiles and blocks."""
         rain = np.empty((days, cells[1] - cells[0]), np.float32)
         for block in range(first // DAYS, (first + days - 1) // DAYS + 1):
             start, end = max(block * DAYS, first), min((block + 1) * DAYS, first + days)
@@ -78,7 +77,7 @@ class SyntheticWeather(WeatherSource):
         return rain
 
     def _drawn(self, block: int, tile: int) -> Single:
-        """Rain of a block of days in a tile of cells."""
+        """Return the rain of a block of days in a tile of cells."""
         cells = slice(tile * TILE, min((tile + 1) * TILE, self.cells))
         days = np.arange(block * DAYS, min((block + 1) * DAYS, self.calendar.days))
         random = np.random.Generator(np.random.SFC64([self._seed, block, tile]))
@@ -93,7 +92,7 @@ class SyntheticWeather(WeatherSource):
         return np.multiply(rain, amount, out=rain)
 
     def _weekly(self, rows: slice, cells: slice) -> dict[str, Single]:
-        """Weekly weather (weeks, cells)."""
+        """Return the weekly weather (weeks, cells)."""
         north, south_of_tropics = self._lat[cells] + 25.0, -self._lat[cells] / 25.0
         season = np.cos(self._week_season[rows])[:, None].astype(np.float32)
         wave = sum(
@@ -113,24 +112,24 @@ class SyntheticWeather(WeatherSource):
 
     @cached_property
     def _wetness(self) -> tuple[Single, Single, Single]:
-        """log p0 less what season and waves add, the swing of the season, and the rain of a wet day [mm]."""
+        """Log p0 without season and waves, amplitude of the season, and rain of a wet day [mm]."""
         rain = self._means["rain"]
         often = np.clip(rain / 365.25 / _WET_DAY, 0.03, 0.4)
-        swing = np.clip(0.6 + 0.09 * (self._lat + 25.0), 0.0, 1.6)  # summer rain in the tropics, none of it far south
+        swing = np.clip(0.6 + 0.09 * (self._lat + 25.0), 0.0, 1.6)  # summer rain in the tropics, no season far south
         spread = 0.5 * _SPREAD**2 * (self._waves.astype(np.float64) ** 2).sum(axis=0)
         chance = np.log(often) - np.log(np.i0(swing)) - spread
         return chance.astype(np.float32), swing.astype(np.float32), (rain / 365.25 / often).astype(np.float32)
 
     @cached_property
     def _amplitudes(self) -> Single:
-        """The waves of each day (2, days): random, and alike on days that follow each other."""
+        """Amplitudes of the waves on each day (2, days): random, with correlation between days."""
         random = np.random.default_rng([self._seed, 2**31]).standard_normal((2, self.calendar.days + 2))
         smooth = (random[:, :-2] + random[:, 1:-1] + random[:, 2:]) / np.sqrt(3.0)
         return np.asarray(_SPREAD * smooth, np.float32)
 
     @cached_property
     def _week_amplitudes(self) -> Single:
-        """The mean of the waves in each week (2, weeks), as a number of about 1."""
+        """Normalised mean amplitudes of the waves in each week (2, weeks)."""
         weeks = self.calendar.week(np.arange(self.calendar.days))
         counts = np.bincount(weeks, minlength=self.calendar.weeks)
         sums = [np.bincount(weeks, each, self.calendar.weeks) / np.maximum(counts, 1) for each in self._amplitudes]
@@ -143,17 +142,17 @@ class SyntheticWeather(WeatherSource):
         return self._season(np.minimum(first + 3, self.calendar.days - 1))
 
     def _season(self, days: npt.ArrayLike) -> Array:
-        """The angle of the year, 0 in the middle of January."""
+        """Return the angle of the year, 0 in the middle of January."""
         return np.asarray(2.0 * np.pi * (self.calendar.day_of_year(days) - 15.0) / 365.25)
 
 
 def synthetic_inputs(area: str, spacing: float, calendar: Calendar, seed: int = 1) -> Inputs:
-    """Return inputs of an area on a grid [degrees] whose weather, maps and state at the start are synthetic."""
+    """Return inputs of an area on a grid [degrees] with synthetic weather, maps and initial state."""
     grid = land.land_grid(area, spacing)
     weather = SyntheticWeather(grid, land.coast_distance(grid.cell_lat, grid.cell_lon), calendar, seed)
     attributes = {
         "title": f"Synthetic inputs of the pasture model: {area}, {spacing:g} degree",
-        "source": "made by airshed.models.pasture.inputs.synthetic", "license": "none needed",
+        "source": "airshed.models.pasture.inputs.synthetic", "license": "none needed",
         "synthetic": f"{TEXT.format(seed=seed)} {land.MAP_TEXT.format(seed=seed)}",
     }  # fmt: skip
     return Inputs(

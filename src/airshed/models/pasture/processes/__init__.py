@@ -1,1 +1,1 @@
-"""The processes of a day of soil and pasture, in files by groups of equations; their `order` is that of the day."""
+"""Processes of soil and pasture, in files by groups of equations; `order` is their sequence in a day."""

@@ -1,4 +1,4 @@
-"""Animals: what they eat of leaf and stem, trample, and gain."""
+"""Grazing: intake of leaf and stem, trampling, and live-weight gain."""
 
 from airshed.core.settings import Switch
 from airshed.formula import maximum, minimum, where
@@ -6,64 +6,62 @@ from airshed.models.pasture.forms import clamp, competition, ratio
 from airshed.process import Process, flux, number, setting, switch, update, weather
 
 _GAINS = ((11, 70.0), (8, 25.0), (5, 10.0), (2, 25.0))
-"""The last month before a season, and its potential gain [kg]: from December, September, June and March on."""
+"""Last month before a season, and its potential gain [kg]; seasons start in December, September, June and March."""
 
 _QUARTER = 91.25
 
 
 def _seasonal_gain(month):
-    """The potential gain of the season of a month [kg]."""
+    """Return the potential gain in the season of a month [kg]."""
     gain = 70.0
     for last, of_season in reversed(_GAINS):
         gain = where(month > last, of_season, gain)
     return gain
 
 
-def _taken(amount, leaf, stem, advantage):
-    """What is left of leaf and of stem, where an amount is taken off of both together, leaf first."""
+def _remove(amount, leaf, stem, advantage):
+    """Return leaf and stem after the removal of an amount from both, with a preference for leaf."""
     of_leaf = minimum(amount * competition(ratio(leaf, leaf + stem), advantage), leaf)
     of_stem = minimum(amount - of_leaf, stem)
     return maximum(leaf - (amount - of_stem), 0.0), maximum(stem - of_stem, 0.0)
 
 
 class Grazing(Process, section="grazing", order=160):
-    """Intake of a head (gain + 1.058) / 0.304, restricted by standing dry matter T and utilisation u.
+    """Intake per head (gain + 1.058) / 0.304, restricted by standing dry matter T and utilisation u.
 
-    The restriction is min(T / 50, 1.05 - 0.3 u), stock equivalents are SR (W / 200)^0.75, and an animal gains
-    0.304 intake - 1.058. Source: McKeon and Rickert (1984), Hendricksen et al. (1982), in GRAZ of APSIM; each pool
-    gives no more than it has.
+    The restriction is min(T / 50, 1.05 - 0.3 u), stock equivalents are SR (W / 200)^0.75, and the gain of an animal is
+    0.304 intake - 1.058. Source: McKeon and Rickert (1984), Hendricksen et al. (1982), in GRAZ of APSIM; here removal
+    from a pool is limited to its content.
     """
 
-    on = setting(Switch | None, None, "Whether animals graze; unless given, where a stocking rate is.")
-    supplement = switch(False, "Whether animals are fed so that they gain all they can.")
-    stocking_rate = number(0.0, "Animals on a hectare of all cells, besides those of a cell.", settable=True, ge=0.0)
-    leaf_choice = number(
-        0.85, "How much leaf is preferred: share of leaf in the diet from equal parts.", ge=0.5, lt=1.0
-    )
-    green_choice = number(19.0, "How much green matter is preferred to dead.", gt=0.0)
-    least_green = number(0.1, "Share of green matter up to which animals do not prefer it.", ge=0.0, lt=1.0)
-    eaten_share = number(0.75, "Of what an animal takes off, the share that it eats.", gt=0.0, le=1.0)
+    on = setting(Switch | None, None, "Whether animals graze; by default if the stocking rate is above 0.")
+    supplement = switch(False, "Whether animals are fed to reach their potential gain.")
+    stocking_rate = number(0.0, "Stocking rate of all cells, added to that of each cell.", settable=True, ge=0.0)
+    leaf_choice = number(0.85, "Preference for leaf: fraction of leaf in the diet from equal parts.", ge=0.5, lt=1.0)
+    green_choice = number(19.0, "Preference for green over dead matter.", gt=0.0)
+    least_green = number(0.1, "Maximum fraction of green matter without preference.", ge=0.0, lt=1.0)
+    eaten_share = number(0.75, "Eaten fraction of the removed dry matter.", gt=0.0, le=1.0)
     reset_day = number(335.0, "Day of the year on which utilisation is reset.", ge=1.0, le=366.0)
-    new_weight = number(200.0, "Live weight of the herd that comes on this day [kg]; 0 for one that stays.", ge=0.0)
-    least_weight = number(50.0, "Live weight below which no animal falls [kg].", gt=0.0)
+    new_weight = number(200.0, "Live weight of a new herd on this day [kg]; 0 for no new herd.", ge=0.0)
+    least_weight = number(50.0, "Minimum live weight of an animal [kg].", gt=0.0)
     day = weather("day_of_year", "d")
     given_litter = weather("prescribed_litter", "kg ha-1", optional=True)
     month = weather("month", "1")
-    intake = flux("kg", "Dry matter that an animal eats", least=0.0)
-    eaten = flux("kg ha-1", "Dry matter that is eaten", least=0.0)
-    trampled = flux("kg ha-1", "Dead matter that is trampled", least=0.0)
-    live_weight_gain = flux("kg", "What an animal gains")
+    intake = flux("kg", "Intake of dry matter per animal", least=0.0)
+    eaten = flux("kg ha-1", "Dry matter eaten", least=0.0)
+    trampled = flux("kg ha-1", "Dead matter trampled", least=0.0)
+    live_weight_gain = flux("kg", "Live-weight gain of an animal")
 
     def is_on(self) -> bool:
-        """Whether animals graze."""
+        """Return True if animals graze."""
         return bool(self.stocking_rate > 0.0 if self.on is None else self.on)
 
     @update("intake", "eaten", "live_weight_gain", "live_weight")
-    def eats(
+    def compute_intake(
         month, stocking, stocking_rate, supplement, least_weight, live_weight, eaten_since_reset, grown_since_reset,
         green_leaf, green_stem, dead_leaf, dead_stem,
     ):  # fmt: skip
-        """Intake and gain of an animal, and what all of them eat."""
+        """Return intake and gain of an animal, and the dry matter eaten by all animals."""
         standing = green_leaf + green_stem + dead_leaf + dead_stem
         weight = maximum(live_weight, least_weight)
         equivalents = (stocking + stocking_rate) * (weight / 200.0) ** 0.75
@@ -75,27 +73,27 @@ class Grazing(Process, section="grazing", order=160):
         return intake, minimum(standing, equivalents * intake), weight - live_weight, weight
 
     @update("trampled", "green_leaf", "green_stem", "dead_leaf", "dead_stem", "litter")
-    def takes_off(
+    def remove_dry_matter(
         eaten, leaf_choice, green_choice, least_green, eaten_share, given_litter, green_leaf, green_stem, dead_leaf,
         dead_stem, litter,
     ):  # fmt: skip
-        """What is eaten, of green first and of leaf first, and what is trampled of the dead."""
+        """Remove eaten dry matter, with preference for green and leaf, and trampled dead matter."""
         green, dead = green_leaf + green_stem, dead_leaf + dead_stem
         share = ratio(green, green + dead)
         preferred = maximum((share - least_green) / (1.0 - least_green), 0.0)
         share = where(preferred > 0.0, competition(preferred, green_choice), share)
         of_dead = minimum(eaten - minimum(share * eaten, green), dead)
         advantage = leaf_choice / (1.0 - leaf_choice)
-        green_leaf, green_stem = _taken(eaten - of_dead, green_leaf, green_stem, advantage)
-        dead_leaf, dead_stem = _taken(of_dead, dead_leaf, dead_stem, advantage)
+        green_leaf, green_stem = _remove(eaten - of_dead, green_leaf, green_stem, advantage)
+        dead_leaf, dead_stem = _remove(of_dead, dead_leaf, dead_stem, advantage)
         trampled = minimum(eaten * (1.0 / eaten_share - 1.0), dead_leaf + dead_stem)
-        dead_leaf, dead_stem = _taken(trampled, dead_leaf, dead_stem, advantage)
+        dead_leaf, dead_stem = _remove(trampled, dead_leaf, dead_stem, advantage)
         litter = litter + trampled if given_litter is None else litter
         return trampled, green_leaf, green_stem, dead_leaf, dead_stem, litter
 
     @update("eaten_since_reset", "grown_since_reset")
-    def adds(day, reset_day, eaten, growth, eaten_since_reset, grown_since_reset, green_leaf, green_stem):
-        """Sums of what was eaten and grew."""
+    def accumulate(day, reset_day, eaten, growth, eaten_since_reset, grown_since_reset, green_leaf, green_stem):
+        """Return the sums of eaten dry matter and growth."""
         is_reset = day == reset_day
         return (
             where(is_reset, 0.0, eaten_since_reset + eaten),
@@ -103,6 +101,6 @@ class Grazing(Process, section="grazing", order=160):
         )
 
     @update("live_weight")
-    def comes(day, reset_day, new_weight, live_weight):
-        """A new herd."""
+    def replace_herd(day, reset_day, new_weight, live_weight):
+        """Return the live weight of a new herd on the reset day."""
         return where((day == reset_day) & (new_weight > 0.0), new_weight, live_weight)

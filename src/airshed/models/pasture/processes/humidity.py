@@ -1,4 +1,4 @@
-"""Deficit of vapour pressure of a day, from the humidity that its weather has."""
+"""Daily vapour pressure deficit from the humidity of the weather."""
 
 from airshed.core.errors import FormulaError
 from airshed.formula import maximum
@@ -8,32 +8,32 @@ from airshed.process import Process, choice, flux, update, weather
 GIVEN = ("vapour_pressure", "deficit", "temperature")
 
 
-def _there(value, name, given):
-    """Return weather that must be there as the case declares it."""
+def _required(value, name, given):
+    """Return weather that the case declares; raises FormulaError if it is missing."""
     if value is None:
-        raise FormulaError(f'humidity.given = "{given}", and the weather has no {name}; say what it has')
+        raise FormulaError(f'humidity.given = "{given}", but the weather has no {name}; change humidity.given')
     return value
 
 
 class Humidity(Process, section="humidity", order=10):
-    """The deficit of the day: as given, or 0.75 es(Tmax) + 0.25 es(Tmin) - e, or es(Tmax) - es(Tmin) without humidity.
+    """Daily deficit: as given, or 0.75 es(Tmax) + 0.25 es(Tmin) - e, or es(Tmax) - es(Tmin) without humidity.
 
     Source of the weights: Tanner and Sinclair (1983); without humidity as GRASP in APSIM.
     """
 
-    given = choice("vapour_pressure", GIVEN, "What the weather says of humidity; with temperature alone: nothing.")
+    given = choice("vapour_pressure", GIVEN, "Quantity of humidity in the weather; temperature means no humidity.")
     pressure = weather("vapour_pressure", "hPa", optional=True)
     deficit = weather("vapour_pressure_deficit", "hPa", optional=True)
     warmest = weather("max_temperature", "degC")
     coldest = weather("min_temperature", "degC")
-    saturation_deficit = flux("hPa", "Deficit of vapour pressure", least=0.0)
+    saturation_deficit = flux("hPa", "Vapour pressure deficit", least=0.0)
 
     @update("saturation_deficit")
-    def dries(given, pressure, deficit, warmest, coldest):
-        """By the humidity that the case declares."""
+    def compute_deficit(given, pressure, deficit, warmest, coldest):
+        """Return the deficit from the declared humidity."""
         if given == "temperature":
             return saturation_pressure(warmest) - saturation_pressure(coldest)
         if given == "deficit":
-            return _there(deficit, "vapour_pressure_deficit", given)
+            return _required(deficit, "vapour_pressure_deficit", given)
         saturated = 0.75 * saturation_pressure(warmest) + 0.25 * saturation_pressure(coldest)
-        return maximum(saturated - _there(pressure, "vapour_pressure", given), 0.0)
+        return maximum(saturated - _required(pressure, "vapour_pressure", given), 0.0)

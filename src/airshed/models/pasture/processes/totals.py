@@ -1,4 +1,4 @@
-"""Sums of a cell that no other process reads: totals since the start, for balances, and what stands, for output."""
+"""Sums that no other process reads: totals since the start for balances, and sums of pools for output."""
 
 from airshed.formula import minimum
 from airshed.models.pasture.fields import TOTALS
@@ -7,53 +7,53 @@ from airshed.process import Process, flux, switch, update, weather
 
 
 class Balance(Process, section="balance", order=900):
-    """Sums since the start of what a day brings and takes."""
+    """Sums of daily gains and losses since the start."""
 
-    on = switch(True, "Whether sums for the balances are kept.")
+    on = switch(True, "Whether sums for the balances are computed.")
     rain = weather("rain", "mm")
 
     def is_on(self) -> bool:
-        """Whether sums are computed."""
+        """Return True if sums are computed."""
         return bool(self.on)
 
     @update(*(spec.name for spec in TOTALS[:6]))
-    def adds_water(
+    def accumulate_water(
         rain, runoff, soil_evaporation, transpiration, tree_water_use, drainage, rain_total, runoff_total,
         soil_evaporation_total, transpiration_total, tree_water_use_total, drainage_total,
     ):  # fmt: skip
-        """Sums of what brings and takes water."""
+        """Return the sums of gains and losses of water."""
         return (
             rain_total + rain, runoff_total + runoff, soil_evaporation_total + soil_evaporation,
             transpiration_total + transpiration, tree_water_use_total + tree_water_use, drainage_total + drainage,
         )  # fmt: skip
 
     @update(*(spec.name for spec in TOTALS[6:]))
-    def adds_dry_matter(
+    def accumulate_dry_matter(
         growth, detachment, eaten, trampled, burnt, growth_total, detachment_total, eaten_total, trampled_total,
         burnt_total,
     ):  # fmt: skip
-        """Sums of what brings and takes dry matter that stands."""
+        """Return the sums of gains and losses of standing dry matter."""
         return (
             growth_total + growth, detachment_total + detachment, eaten_total + eaten, trampled_total + trampled,
             burnt_total + burnt,
         )  # fmt: skip
 
 
-class Standing(Process, section="standing", order=800):
-    """Sums of what stands, and how much of what grew was eaten; nothing else reads them."""
+class StandingMatter(Process, section="standing", order=800):
+    """Sums of standing dry matter, and utilisation, for output."""
 
     standing_dry_matter = flux("kg ha-1", "Standing dry matter", least=0.0)
     green = flux("kg ha-1", "Green dry matter", least=0.0)
-    dead = flux("kg ha-1", "Dead dry matter that stands", least=0.0)
-    utilisation = flux("1", "Of what grew since the reset, the share that was eaten", least=0.0, most=1.0)
+    dead = flux("kg ha-1", "Standing dead dry matter", least=0.0)
+    utilisation = flux("1", "Eaten fraction of the growth since the reset", least=0.0, most=1.0)
 
     @update("green", "dead", "standing_dry_matter")
-    def stands(green_leaf, green_stem, dead_leaf, dead_stem):
-        """Sums of the pools."""
+    def sum_pools(green_leaf, green_stem, dead_leaf, dead_stem):
+        """Return the sums of the pools."""
         green, dead = green_leaf + green_stem, dead_leaf + dead_stem
         return green, dead, green + dead
 
     @update("utilisation")
-    def is_used(eaten_since_reset, grown_since_reset):
-        """At most all of it."""
+    def compute_utilisation(eaten_since_reset, grown_since_reset):
+        """Return the utilisation, at most 1."""
         return minimum(ratio(eaten_since_reset, grown_since_reset), 1.0)

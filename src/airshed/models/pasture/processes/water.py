@@ -1,4 +1,4 @@
-"""Water of a day in the soil: runoff and erosion, drainage, evaporation, and the transpiration of trees and pasture."""
+"""Soil water: runoff and erosion, drainage, evaporation, and the transpiration of trees and pasture."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,24 +10,24 @@ from airshed.process import Process, choice, flux, number, switch, update, weath
 
 
 class Runoff(Process, section="runoff", order=30):
-    """Runoff of a day's rain P: (P - 0.2 S)^2 / (P + 0.8 S), S = 254 (100 / CN - 1) mm.
+    """Runoff of daily rain P: (P - 0.2 S)^2 / (P + 0.8 S), S = 254 (100 / CN - 1) mm.
 
     Source: United States Soil Conservation Service (1972), National engineering handbook 4; Littleboy et al. (1992),
     Aust. J. Soil Res. 30, 757-774, for the reduction by cover and the conditions I and III.
     """
 
-    cover = choice("surface", ("surface", "yield"), "Cover that reduces runoff: of the surface, or by standing matter.")
-    trace = number(1e-6, "Standing matter below which it covers nothing [kg/ha].", gt=0.0)
+    cover = choice("surface", ("surface", "yield"), "Cover that reduces runoff: surface cover, or by standing matter.")
+    trace = number(1e-6, "Maximum standing matter without cover [kg/ha].", gt=0.0)
     rain = weather("rain", "mm")
     runoff_cover = flux("1", "Cover that reduces runoff", least=0.0, most=1.0)
-    runoff = flux("mm", "Rain that runs off", least=0.0)
-    infiltration = flux("mm", "Rain that goes into the soil", least=0.0)
+    runoff = flux("mm", "Runoff", least=0.0)
+    infiltration = flux("mm", "Infiltration", least=0.0)
 
     @update("runoff_cover")
-    def covers(
+    def compute_cover(
         cover, trace, surface_cover, green_leaf, green_stem, dead_leaf, dead_stem, runoff_yield, runoff_power
     ):  # fmt: skip
-        """Cover of the surface, or T^p / (T^p + Y^p) of standing dry matter T."""
+        """Return the surface cover, or T^p / (T^p + Y^p) of standing dry matter T."""
         if cover == "surface":
             return surface_cover
         standing = green_leaf + green_stem + dead_leaf + dead_stem
@@ -35,11 +35,11 @@ class Runoff(Process, section="runoff", order=30):
         return where(standing > trace, by_yield, 0.0)
 
     @update("runoff", "infiltration", "water_1")
-    def runs_off(
+    def compute_runoff(
         rain, runoff_cover, curve_number, curve_number_reduction, curve_number_cover, water, lower_limit,
         drained_upper_limit, runoff_weight,
     ):  # fmt: skip
-        """The curve number lies between those of dry and wet soil."""
+        """Return runoff, infiltration and water; the curve number is between those of dry and wet soil."""
         wet_share = ratio(water - lower_limit, drained_upper_limit - lower_limit)
         wetness = clamp(sum(runoff_weight * wet_share), 0.0, 1.0)
         covered = clamp(ratio(runoff_cover, curve_number_cover), 0.0, 1.0)
@@ -48,45 +48,45 @@ class Runoff(Process, section="runoff", order=30):
         wet = medium / (0.4036 + 0.005964 * medium)
         retention = 254.0 * (100.0 / maximum(dry + (wet - dry) * wetness, 0.01) - 1.0)
         excess = maximum(rain - 0.2 * retention, 0.0)
-        # Where all runs off, rounding must not make it more than the rain.
+        # Prevent runoff above the rain by round-off.
         runoff = minimum(ratio(excess * excess, rain + 0.8 * retention), rain)
         return runoff, rain - runoff, water[0] + rain - runoff
 
 
 class Erosion(Process, section="erosion", order=180):
-    """Loss of soil in t/ha: 0.1 q LS K P of runoff, q = 16.52 - 0.46 c + 0.0031 c^2 at a cover c below 50 %.
+    """Soil loss in t/ha: 0.1 q LS K P per mm of runoff, q = 16.52 - 0.46 c + 0.0031 c^2 at a cover c below 50 %.
 
-    Above it is 2.54 - 0.0254 c. Source: Freebairn and Wockner (1986), Aust. J. Soil Res. 24, 135-158; Freebairn et al.
-    (1989) for the form with factors of slope.
+    At larger cover q = 2.54 - 0.0254 c. Source: Freebairn and Wockner (1986), Aust. J. Soil Res. 24, 135-158; Freebairn
+    et al. (1989) for the form with factors of slope.
     """
 
-    on = switch(False, "Whether the loss of soil is computed.")
-    soil_loss = flux("t ha-1", "Loss of soil", least=0.0)
+    on = switch(False, "Whether soil loss is computed.")
+    soil_loss = flux("t ha-1", "Soil loss", least=0.0)
 
     def is_on(self) -> bool:
-        """Whether the loss of soil is computed."""
+        """Return True if soil loss is computed."""
         return bool(self.on)
 
     @update("soil_loss")
-    def erodes(runoff, surface_cover, erosion_factor):
-        """Of the sediment in runoff, by cover."""
+    def compute_soil_loss(runoff, surface_cover, erosion_factor):
+        """Return the soil loss from the sediment concentration, which depends on cover."""
         cover = 100.0 * surface_cover
         sparse = 16.52 - 0.46 * cover + 0.0031 * cover * cover
         sediment = where(cover < 50.0, sparse, maximum(2.54 - 0.0254 * cover, 0.0))
         return 0.1 * sediment * erosion_factor * runoff
 
 
-# Drainage from layer to layer: what is above saturation at once, of what is above the drained upper limit a share.
+# Drainage from layer to layer: all water above saturation, and a fraction of that above the drained upper limit.
 
 
 class Drainage(Process, section="drainage", order=40):
-    """Of each layer, from the top: out = max(W - SAT, 0) + k max(min(W, SAT) - DUL, 0), W with what came from above."""
+    """Drainage of each layer from the top: max(W - SAT, 0) + k max(min(W, SAT) - DUL, 0), with W including inflow."""
 
-    drainage = flux("mm", "Water that leaves the last layer", least=0.0)
+    drainage = flux("mm", "Drainage below the last layer", least=0.0)
 
     @update("water", "drainage")
-    def drains(water, saturation, drained_upper_limit, drainage_share):
-        """From the top to the bottom."""
+    def drain(water, saturation, drained_upper_limit, drainage_share):
+        """Drain the layers from top to bottom."""
         left, inflow = [], 0.0
         for held, most, limit, share in zip(water, saturation, drained_upper_limit, drainage_share, strict=True):
             total = held + inflow
@@ -97,7 +97,7 @@ class Drainage(Process, section="drainage", order=40):
         return left, inflow
 
 
-# Evaporation from the soil, by Rickert's or by Ritchie's method; with the second one, flow of unsaturated soil.
+# Evaporation from the soil by Rickert's or Ritchie's method; the latter includes unsaturated flow.
 
 
 def priestley_taylor(radiation: Value, warmest: Value, coldest: Value, albedo: Value, green_cover: Value) -> Value:
@@ -105,8 +105,8 @@ def priestley_taylor(radiation: Value, warmest: Value, coldest: Value, albedo: V
 
         Eeq = 23.8846 R (0.000204 - 0.000183 a) (0.6 Tmax + 0.4 Tmin + 29),  a = 0.23 - (0.23 - albedo) (1 - cg)
 
-    times 1.1, and more above 35 degC; below 5 degC times 0.01 exp(0.18 (Tmax + 20)). Source: Priestley and Taylor
-    (1972); Jones and Kiniry (1986), CERES-Maize, for the form and the factors.
+    times 1.1, which increases above 35 degC; below 5 degC the factor is 0.01 exp(0.18 (Tmax + 20)). Source: Priestley
+    and Taylor (1972); Jones and Kiniry (1986), CERES-Maize, for the form and the factors.
     """
     reflected = 0.23 - (0.23 - albedo) * (1.0 - green_cover)
     equilibrium = 23.8846 * radiation * (0.000204 - 0.000183 * reflected) * (0.6 * warmest + 0.4 * coldest + 29.0)
@@ -123,10 +123,11 @@ def rickert(
         r1  = C((W1 - AD1) / (DUL1 - AD1), 0.285)
         r12 = C((W1 + W2 - AD1 - LL2) / (DUL1 + DUL2 - AD1 - LL2), 0.117),   C(x, a) = a x / (1 + (a - 1) x)
 
-    each in 0 to 1; r1 Eos evaporates from the first layer, max(r12 - r1, 0) Eos from the second one, together at most
-    `most`. Source: Rickert and McKeon (1982), WATSUP, in McKeon et al. (1990).
+    limited to 0 to 1. The evaporation is r1 Eos from the first layer, and max(r12 - r1, 0) Eos from the second, with a
+    sum of at most `most`. Source: Rickert and McKeon (1982), WATSUP, in McKeon et al. (1990).
 
-    dry  AD1, LL2;  limit  DUL1, DUL2
+    dry    AD1, LL2
+    limit  DUL1, DUL2
     """
     both_dry = dry[0] + dry[1]
     top = clamp(water[0] - dry[0], 0.0, limit[0] - dry[0])
@@ -142,12 +143,12 @@ def ritchie(
     potential: Value, infiltration: Value, available: Value, stages: tuple[Value, Value, Value], most_1: Value,
     rate_2: Value,
 ) -> tuple[Value, Value, Value, Value]:  # fmt: skip
-    """Return evaporation [mm], and the evaporation of both stages [mm] and the days of the second one after it.
+    """Return the evaporation [mm], the cumulative evaporation of both stages [mm], and the days of the second stage.
 
-    The first stage goes on at the potential until it amounts to `most_1`; the second one amounts to
-    rate_2 sqrt(t) in t days. On the day between them 0.6 of the rest evaporates, unless a second stage goes on.
-    Infiltration pays back the first stage, then the second one. `available` limits what evaporates [mm].
-    Source: Ritchie (1972), Water Resour. Res. 8, 1204-1213.
+    In the first stage evaporation is at the potential rate until its sum is `most_1`. In the second stage the sum is
+    rate_2 sqrt(t) after t days. On the day between them 0.6 of the rest evaporates, unless a second stage continues.
+    Infiltration reduces the sum of the first stage, then that of the second. `available` is the limit of evaporation
+    [mm]. Source: Ritchie (1972), Water Resour. Res. 8, 1204-1213.
     """
     before_1, before_2, before_days = stages
     back = maximum(infiltration - before_1, 0.0)
@@ -166,7 +167,7 @@ def ritchie(
 
 
 def _days(second: Value, rate: Value) -> Value:
-    """The days in which the second stage amounts to this."""
+    """Return the number of days in which the second stage reaches this sum."""
     root = ratio(second, rate)
     return root * root
 
@@ -175,16 +176,16 @@ Layer = tuple[Value, Value, Value, Value]
 """Water, thickness, lower limit and drained upper limit [mm]."""
 
 _STEEPEST: Final = 80.0
-"""An exponent whose power is a number in single precision too; any diffusivity is at its limit long before."""
+"""Maximum exponent, which does not overflow in single precision; the diffusivity reaches its limit below it."""
 
 
 def unsaturated_flow(upper: Layer, lower: Layer, diffusivity: Value, slope: Value) -> Value:
-    """Return how much water flows up from a layer to the one above it [mm], or down where it is negative.
+    """Return the upward flow of water from a layer to the layer above it [mm], negative for downward flow.
 
         D ((th2 - th1) / dz - 2e-5),   D = min(1e4, diffusivity exp(slope (a1 + a2) / 2))
 
-    with the water content th, and a that above the lower limit. It ends where the gradient does, where the layer that
-    gives is at its lower limit, and where the one that takes is at its drained upper limit.
+    with the water content th, and the content a above the lower limit. The flow is limited so that it does not reverse
+    the gradient. The source remains above its lower limit, and the target below its drained upper limit.
     Source: Jones and Kiniry (1986), CERES-Maize; Probert et al. (1998), Agric. Syst. 56, 1-28.
     """
     (water_1, thick_1, least_1, most_1), (water_2, thick_2, least_2, most_2) = upper, lower
@@ -200,10 +201,10 @@ def unsaturated_flow(upper: Layer, lower: Layer, diffusivity: Value, slope: Valu
 
 
 class SoilEvaporation(Process, section="soil_evaporation", order=50):
-    """Evaporation from the soil, of the potential that covers leave; the formulas are in its file."""
+    """Evaporation from the soil, from the potential evaporation reduced by covers; the formulas are in its file."""
 
-    method = choice("rickert", ("rickert", "ritchie"), "How much of its potential evaporates.")
-    potential = choice("pan", ("pan", "priestley_taylor"), "Potential evaporation: of the pan, or by radiation.")
+    method = choice("rickert", ("rickert", "ritchie"), "Method of actual evaporation.")
+    potential = choice("pan", ("pan", "priestley_taylor"), "Potential evaporation: from the pan, or from radiation.")
     pan = weather("pan_evaporation", "mm")
     radiation = weather("radiation", "MJ m-2")
     warmest = weather("max_temperature", "degC")
@@ -212,17 +213,17 @@ class SoilEvaporation(Process, section="soil_evaporation", order=50):
     soil_evaporation = flux("mm", "Evaporation from the soil", least=0.0)
 
     @update("potential_soil_evaporation")
-    def could_evaporate(potential, pan, radiation, warmest, coldest, albedo, green_cover, evaporation_share):
-        """Potential evaporation from the soil."""
+    def compute_potential(potential, pan, radiation, warmest, coldest, albedo, green_cover, evaporation_share):
+        """Return the potential evaporation from the soil."""
         total = pan if potential == "pan" else priestley_taylor(radiation, warmest, coldest, albedo, green_cover)
         return total * evaporation_share
 
     @update("water_1", "water_2", "soil_evaporation", "stage_1", "stage_2", "stage_2_days")
-    def evaporates(
+    def evaporate(
         method, potential_soil_evaporation, infiltration, water, stage_1, stage_2, stage_2_days, air_dry, lower_limit,
         drained_upper_limit, evaporation_limit, first_stage_evaporation, second_stage_evaporation,
     ):  # fmt: skip
-        """By one method or the other."""
+        """Return water, evaporation and stages by the chosen method."""
         if method == "rickert":
             dry = air_dry[0], lower_limit[1]
             first, second = rickert(potential_soil_evaporation, water, dry, drained_upper_limit, evaporation_limit)
@@ -234,8 +235,8 @@ class SoilEvaporation(Process, section="soil_evaporation", order=50):
         return water[0] - evaporation, water[1], evaporation, *stages
 
     @update("water")
-    def flows(method, diffusivity, diffusivity_slope, water, thickness, lower_limit, drained_upper_limit):
-        """From layer to layer, from the top."""
+    def redistribute(method, diffusivity, diffusivity_slope, water, thickness, lower_limit, drained_upper_limit):
+        """Return water after unsaturated flow between layers, from the top."""
         if method == "rickert":
             return water
         left, soil = list(water), list(zip(thickness, lower_limit, drained_upper_limit, strict=True))
@@ -246,31 +247,31 @@ class SoilEvaporation(Process, section="soil_evaporation", order=50):
         return left
 
 
-# Transpiration of trees, which take water first, and of the pasture; the water that they leave in the soil.
+# Transpiration of trees, which take up water first, and of the pasture.
 
 
 class Trees(Process, section="trees", order=70):
     """Water use of trees: Epan min(1, 0.5 A) min(1, sum s_i), s_i = kl_i f_i (W_i - LL_i) / (DUL_i - LL_i) in 0 to 1.
 
-    A is their basal area. Source: Scanlan and McKeon (1993), in GRASP's form for APSIM.
+    A is the basal area of trees. Source: Scanlan and McKeon (1993), in the form of GRASP for APSIM.
     """
 
-    on = switch(True, "Whether trees take water.")
-    use_of_basal_area = number(0.5, "Part of pan evaporation that 1 m2/ha of basal area may use.", ge=0.0)
+    on = switch(True, "Whether trees take up water.")
+    use_of_basal_area = number(0.5, "Fraction of pan evaporation that 1 m2/ha of basal area can use.", ge=0.0)
     pan = weather("pan_evaporation", "mm")
     tree_water_index = flux("1", "Supply of water to trees", least=0.0, most=1.0)
     tree_water_use = flux("mm", "Transpiration of trees", least=0.0)
-    tree_use = flux("mm", "Water that trees take", axis="layer", least=0.0)
+    tree_use = flux("mm", "Water uptake of trees", axis="layer", least=0.0)
 
     def is_on(self) -> bool:
-        """Whether there are trees."""
+        """Return True if there are trees."""
         return bool(self.on)
 
     @update("tree_water_index", "tree_use", "tree_water_use")
-    def transpires(
+    def transpire(
         pan, use_of_basal_area, tree_basal_area, water, tree_limit, tree_uptake, drained_upper_limit
     ):  # fmt: skip
-        """Of the layers by what each supplies."""
+        """Return the water use of trees from the layers, in proportion to their supply."""
         held = maximum(water - tree_limit, 0.0)
         supply = clamp(ratio(held, drained_upper_limit - tree_limit), 0.0, 1.0) * tree_uptake
         total = sum(supply)
@@ -281,32 +282,32 @@ class Trees(Process, section="trees", order=70):
 
 
 def _supply(water, least, most, uptake, angle):
-    """The index of the supply of each layer."""
+    """Return the supply index of each layer."""
     wave = sin(angle * clamp(ratio(water - least, most - least), 0.0, 1.0))
     return minimum(2.0 * uptake * wave * wave, 1.0)
 
 
 class Transpiration(Process, section="transpiration", order=80):
-    """Transpiration Epan ct k SWI: of pan evaporation, cover ct, the effect k of hot ground, and water in the soil.
+    """Transpiration Epan ct k SWI from pan evaporation, cover ct, the effect k of hot ground, and soil water.
 
-    The supply of a layer is s = kl (1 - cos(r pi)) with r = (W - LL) / (DUL - LL) in 0 to 1, in the deepest layer with
-    roots kl f (1 - cos(r pi / 2)); 1 - cos(2 x) is 2 sin(x)^2. The index SWI is their sum, at most 1.
+    The supply of a layer is s = kl (1 - cos(r pi)) with r = (W - LL) / (DUL - LL) in 0 to 1. In the deepest rooted
+    layer it is kl f (1 - cos(r pi / 2)); 1 - cos(2 x) is 2 sin(x)^2. The index SWI is the sum, at most 1.
     """
 
-    screen_height = number(200.0, "Height of the sward at which the ground heats the air no more [mm] (p095).", gt=0.0)
-    ground_factor = number(1.5, "How much drier the air is at bare ground than at the screen (p094).", ge=1.0)
-    most_of_pan = number(1.3, "Most transpiration of trees and pasture, by pan evaporation.", ge=0.0)
+    screen_height = number(200.0, "Minimum height of a sward without heating by the ground [mm] (p095).", gt=0.0)
+    ground_factor = number(1.5, "Ratio of the deficits at bare ground and at the screen (p094).", ge=1.0)
+    most_of_pan = number(1.3, "Maximum transpiration of trees and pasture relative to pan evaporation.", ge=0.0)
     pan = weather("pan_evaporation", "mm")
-    soil_water_index = flux("1", "Soil water index; the supply of water to the pasture", least=0.0, most=1.0)
-    ground_dryness = flux("1", "How much drier the air is than at the screen", least=0.0)
+    soil_water_index = flux("1", "Soil water index: supply of water to the pasture", least=0.0, most=1.0)
+    ground_dryness = flux("1", "Ratio of the deficits in the sward and at the screen", least=0.0)
     transpiration = flux("mm", "Transpiration of the pasture", least=0.0)
 
     @update("soil_water_index", "ground_dryness", "transpiration", "water")
-    def transpires(
+    def transpire(
         pan, height, transpiration_cover, screen_height, ground_factor, most_of_pan, tree_water_use, tree_use, water,
         root_limit, root_uptake, root_angle, drained_upper_limit,
     ):  # fmt: skip
-        """Of the layers by what each supplies, and never more than it holds."""
+        """Return the water use of the pasture from the layers: in proportion to supply, and at most their water."""
         supply = _supply(water, root_limit, drained_upper_limit, root_uptake, root_angle)
         total = sum(supply)
         index = minimum(total, 1.0)

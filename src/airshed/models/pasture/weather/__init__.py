@@ -1,1 +1,1 @@
-"""Daily weather of stations: files of it, and checks of it."""
+"""Daily weather of stations: files and checks."""

@@ -1,7 +1,7 @@
 """Checks of the weather of a station: each finding names the station, the day and the value.
 
-An error is what cannot be weather; a warning is what may be, with the evidence. A rule checks the columns that a
-station has: a column that is not there is found by whoever needs it.
+Errors are impossible weather; warnings are improbable weather, with the evidence. Rules check the columns that a
+station has. Missing columns are reported where they are needed.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,10 +20,9 @@ from airshed.models.pasture.weather.station import HUMIDITY, UNITS, Station, hum
 
 Mask = npt.NDArray[np.bool_]
 RANGES: Final = {spec.name: spec.valid for spec in WEATHER if spec.name in UNITS and spec.valid is not None}
-"""The least and the greatest value of a day."""
-
+"""Minimum and maximum of daily values."""
 CODES: Final = (-9999.0, -999.9, -999.0, -99.9, -99.0, 99.9, 999.0, 999.9, 9999.0, 9999.9)
-"""Numbers that stand for a value that is not known, where they are out of range."""
+"""Codes of missing values, if they are out of range."""
 
 _SUNNY: Final = 5.0  # [MJ m-2]
 _SUPERSATURATED: Final = 1.1
@@ -31,10 +30,11 @@ _FEW: Final = 0.02
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What a rule found at a station: an error or a warning, from which day on, and on how many days.
+class WeatherProblem:
+    """Error or warning about the weather of a station.
 
-    rule   a word for it;  missing  the column whose values on `days` are to be taken as not known; "" for none
+    rule     name of the rule
+    missing  column whose values on `days` are treated as missing; "" for none
     """
 
     kind: Literal["error", "warning"]
@@ -47,55 +47,55 @@ class Finding:
         return f"{self.kind}: {self.text}"
 
 
-def check(station: Station) -> list[Finding]:
-    """Return findings on the weather of a station, errors first."""
-    notes = [Finding("warning", "place", f"{station.where}: {note}") for note in station.notes]
+def check(station: Station) -> list[WeatherProblem]:
+    """Return the problems on the weather of a station, errors first."""
+    notes = [WeatherProblem("warning", "place", f"{station.where}: {note}") for note in station.notes]
     found = [*notes, *(each for rule in RULES for each in rule(station))]
     return sorted(found, key=lambda each: each.kind)
 
 
-def without_missing(station: Station, findings: list[Finding]) -> Station:
-    """Return the weather with NaN for all values that are not known by the findings."""
+def without_missing(station: Station, problems: list[WeatherProblem]) -> Station:
+    """Return the weather with NaN for all values that the problems mark as missing."""
     columns = dict(station.columns)
-    for each in findings:
+    for each in problems:
         if each.missing and each.days is not None:
             column = columns[each.missing]
             columns[each.missing] = replace(column, values=np.where(each.days, np.nan, column.values))
     return replace(station, columns=columns)
 
 
-def days_in_order(station: Station) -> Iterator[Finding]:
-    """Days that are missing, come twice, or go back."""
+def days_in_order(station: Station) -> Iterator[WeatherProblem]:
+    """Find missing, duplicate and decreasing dates."""
     steps = np.diff(station.dates).astype(np.int64)
     gaps = np.flatnonzero(steps > 1)
     if gaps.size:
         before, after = station.dates[gaps[0]], station.dates[gaps[0] + 1]
         total = int((steps[gaps] - 1).sum())
         text = f"{_at(station)}: {counted(total, 'day')} missing, the first between {before} and {after}"
-        yield Finding("error", "missing days", text)
+        yield WeatherProblem("error", "missing days", text)
     back = np.flatnonzero(steps < 1)
     if back.size:
         before, after = station.dates[back[0]], station.dates[back[0] + 1]
-        yield Finding("error", "order of days", f"{_at(station)}: the day {after} follows {before}")
+        yield WeatherProblem("error", "order of days", f"{_at(station)}: the day {after} follows {before}")
 
 
-def values_known(station: Station) -> Iterator[Finding]:
-    """Values that are not given."""
+def values_known(station: Station) -> Iterator[WeatherProblem]:
+    """Find missing values."""
     for name in station:
         if (unknown := ~np.isfinite(station[name])).any():
             yield _finding(station, "warning", "no value", name, unknown, "has no value", missing=name)
 
 
-def codes(station: Station) -> Iterator[Finding]:
-    """Numbers such as 999 that stand for a value that is not known."""
+def codes(station: Station) -> Iterator[WeatherProblem]:
+    """Find numbers such as 999 that are codes of missing values."""
     for name in station:
         if (coded := _coded(station, name)).any():
-            why = "is a code for a value that is not known"
+            why = "is a code for a missing value"
             yield _finding(station, "error", "code", name, coded, why, missing=name)
 
 
-def possible(station: Station) -> Iterator[Finding]:
-    """Values that no day has: out of range, more radiation than the top of the air gets, air beyond saturation."""
+def possible(station: Station) -> Iterator[WeatherProblem]:
+    """Find impossible values: out of range, radiation above that at the top of the atmosphere, supersaturation."""
     for name in station:
         low, high = RANGES[name]
         values = station[name]
@@ -108,19 +108,19 @@ def possible(station: Station) -> Iterator[Finding]:
         beyond = (station["radiation"] > top) & (station["radiation"] <= RANGES["radiation"][1])
         if beyond.any():
             yield _finding(
-                station, "error", "impossible value", "radiation", beyond, "is more than the sun gives there"
+                station, "error", "impossible value", "radiation", beyond, "exceeds the extraterrestrial radiation"
             )
     if {"vapour_pressure", "max_temperature"} <= set(station):
         limit = _SUPERSATURATED * saturation_pressure(np.clip(station["max_temperature"], -40.0, 60.0))
         beyond = station["vapour_pressure"] > limit
         beyond &= station["vapour_pressure"] <= RANGES["vapour_pressure"][1]
         if beyond.any():
-            why = "is above saturation at the day's highest temperature"
+            why = "is above saturation at the maximum temperature of the day"
             yield _finding(station, "warning", "saturation", "vapour_pressure", beyond, why)
 
 
-def swapped(station: Station) -> Iterator[Finding]:
-    """Columns that seem to have each other's name."""
+def swapped(station: Station) -> Iterator[WeatherProblem]:
+    """Find columns whose names seem to be exchanged."""
     if {"max_temperature", "min_temperature"} <= set(station):
         low, high = station["min_temperature"], station["max_temperature"]
         turned = (low > high) & ~_coded(station, "min_temperature") & ~_coded(station, "max_temperature")
@@ -134,17 +134,17 @@ def swapped(station: Station) -> Iterator[Finding]:
     yield from _swapped_rain(station)
 
 
-def _swapped_means(station: Station) -> Iterator[Finding]:
-    """Radiation in MJ is three to four times the pan's evaporation in mm in any climate."""
+def _swapped_means(station: Station) -> Iterator[WeatherProblem]:
+    """Find a pan evaporation above radiation: in any climate radiation in MJ is three to four times as large."""
     if {"pan_evaporation", "radiation"} <= set(station):
         pan, light = (float(np.nanmedian(station[name])) for name in ("pan_evaporation", "radiation"))
         if pan > light:
             text = f"the median of pan_evaporation is {pan:.1f} mm, that of radiation {light:.1f} MJ m-2"
-            yield Finding("error", "swapped columns", f"{_at(station)}: {text}; the columns seem to be swapped")
+            yield WeatherProblem("error", "swapped columns", f"{_at(station)}: {text}; the columns seem to be swapped")
 
 
-def _swapped_rain(station: Station) -> Iterator[Finding]:
-    """Most days have no rain, and hardly any has no evaporation, no light, or just 0 degrees."""
+def _swapped_rain(station: Station) -> Iterator[WeatherProblem]:
+    """Find another column with the many zeros that are typical of rain."""
     if "rain" not in station or station.days < 30:
         return
     dry = float((station["rain"] == 0.0).mean())
@@ -152,11 +152,11 @@ def _swapped_rain(station: Station) -> Iterator[Finding]:
         zero = float((station[name] == 0.0).mean())
         if dry < _FEW and zero > 0.2:
             text = f"{dry:.0%} of the days have no rain, and {zero:.0%} have {name} 0; the columns seem to be swapped"
-            yield Finding("error", "swapped columns", f"{_at(station)}: {text}")
+            yield WeatherProblem("error", "swapped columns", f"{_at(station)}: {text}")
 
 
-def dry_pan(station: Station) -> Iterator[Finding]:
-    """A pan that loses nothing on a day with light was not read."""
+def dry_pan(station: Station) -> Iterator[WeatherProblem]:
+    """Find days with radiation but without pan evaporation, on which the pan was not read."""
     if {"pan_evaporation", "radiation"} <= set(station):
         empty = (station["pan_evaporation"] == 0.0) & (station["radiation"] > _SUNNY)
         if empty.any():
@@ -165,27 +165,27 @@ def dry_pan(station: Station) -> Iterator[Finding]:
             yield _finding(station, "warning", "pan", "pan_evaporation", empty, why, missing="pan_evaporation")
 
 
-def humidity(station: Station) -> Iterator[Finding]:
-    """A deficit of vapour pressure that is labelled as pressure, or the other way round."""
+def humidity(station: Station) -> Iterator[WeatherProblem]:
+    """Find a vapour pressure deficit that is labelled as pressure, or vice versa."""
     for name in (name for name in HUMIDITY if name in station):
         evidence = humidity_evidence(station, name)
         if evidence is None or evidence.verdict in ("", name):
             continue
         label = station.columns[name].label
-        yield Finding(
+        yield WeatherProblem(
             "warning", "humidity",
-            f"{_at(station)}: its column {label} is taken as {name}, and looks like {evidence.verdict}: {evidence}, "
-            f"as on {station.dates[0]}, {station[name][0]:g} hPa; declare humidity = {evidence.verdict!r} if it is",
+            f"{_at(station)}: the column {label} is read as {name}, but is probably {evidence.verdict}: {evidence}, "
+            f"as on {station.dates[0]}, {station[name][0]:g} hPa; declare humidity = {evidence.verdict!r} if so",
         )  # fmt: skip
 
 
-RULES: Final[tuple[Callable[[Station], Iterator[Finding]], ...]] = (
+RULES: Final[tuple[Callable[[Station], Iterator[WeatherProblem]], ...]] = (
     days_in_order, values_known, codes, possible, swapped, dry_pan, humidity,
 )  # fmt: skip
 
 
 def extraterrestrial(latitude: float, day: npt.ArrayLike) -> Array:
-    """Return the radiation of a day at the top of the air [MJ m-2] at a latitude [degrees], by the day of the year.
+    """Return the daily radiation at the top of the atmosphere [MJ m-2] at a latitude [degrees], by day of the year.
 
     Source: Allen et al. (1998), FAO Irrigation and Drainage Paper 56, equation 21.
     """
@@ -208,10 +208,12 @@ def _at(station: Station) -> str:
 
 def _finding(
     station: Station, kind: Literal["error", "warning"], rule: str, name: str, days: Mask, why: str, missing: str = ""
-) -> Finding:
-    """A finding about a column on some days, of which the message names the first."""
+) -> WeatherProblem:
+    """Return a finding about a column on some days; the message names the first day."""
     first, count = int(np.argmax(days)), int(days.sum())
     more = f" (and {counted(count - 1, 'more day')})" if count > 1 else ""
     value = station[name][first]
     shown = "" if np.isnan(value) else f" {value:g} {UNITS[name]}"
-    return Finding(kind, rule, f"{_at(station)}, {station.dates[first]}: {name}{shown} {why}{more}", missing, days)
+    return WeatherProblem(
+        kind, rule, f"{_at(station)}, {station.dates[first]}: {name}{shown} {why}{more}", missing, days
+    )

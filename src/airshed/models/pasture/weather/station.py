@@ -1,4 +1,4 @@
-"""The daily weather of one station, by the names that the pasture model has for it, its location and its humidity.
+"""Daily weather of one station with the names of the pasture model, its location and its humidity.
 
     deficit = max(0, 0.75 es(maxt) + 0.25 es(mint) - pressure)        [hPa]
 
@@ -29,19 +29,19 @@ UNITS: Final[Mapping[str, str]] = {
     "vapour_pressure": "hPa",
     "vapour_pressure_deficit": "hPa",
 }
-"""Weather of a day and its unit; water and energy are those of the whole day."""
+"""Daily weather fields and their units; water and energy are daily sums."""
 
 HUMIDITY: Final = ("vapour_pressure", "vapour_pressure_deficit")
 _LEAST_DAYS: Final = 60
-_WET: Final = 1.0  # [mm], rain of a day that counts as wet
+_WET: Final = 1.0  # [mm] minimum rain of a wet day
 
 Humidity = Literal["as_labelled", "vapour_pressure", "vapour_pressure_deficit", "none"]
-"""What a station's column of humidity is: as its label says, one of the two whatever the label says, or not to use."""
+"""Quantity of the humidity column of a station: as labelled, one of the two in spite of the label, or unused."""
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Values of the days in a unit of `UNITS`, NaN where the file has none; `label` is the column's name there."""
+    """Daily values in a unit of `UNITS`, NaN if missing; `label` is the name of the column in the file."""
 
     values: Array
     unit: str
@@ -52,10 +52,10 @@ class Column:
 class Station(Mapping[str, Array]):
     """Weather of a station: a mapping of names, see `UNITS`, to values (days,).
 
-    where      the file, for messages
-    latitude, longitude  [degrees]; None where the file has none
-    dates      (days,), datetime64[D], as the file has them: in order and without a gap only where checks find no fault
-    notes      what the reader decided, for warnings
+    where      file, for messages
+    latitude, longitude  [degrees]; None if the file does not give them
+    dates      dates of the file (days,), datetime64[D]; they may have gaps or a wrong order until they are checked
+    notes      decisions of the reader, for warnings
     """
 
     name: str
@@ -68,7 +68,7 @@ class Station(Mapping[str, Array]):
 
     @property
     def days(self) -> int:
-        """The number of days."""
+        """Number of days."""
         return len(self.dates)
 
     def __getitem__(self, name: str) -> Array:
@@ -86,7 +86,7 @@ class Station(Mapping[str, Array]):
         return len(self.columns)
 
     def at(self, latitude: float | None = None, longitude: float | None = None) -> "Station":
-        """Return the same weather at a place [degrees]; what is None stays as it is."""
+        """Return the same weather at another location [degrees]; None retains a coordinate."""
         return replace(
             self,
             latitude=self.latitude if latitude is None else latitude,
@@ -94,9 +94,9 @@ class Station(Mapping[str, Array]):
         )
 
     def with_humidity(self, humidity: Humidity) -> "Station":
-        """Return the same weather with its column of humidity as declared; raises DataError where there is none.
+        """Return the same weather with the declared quantity of humidity; raises DataError if there is no such column.
 
-        Files label vapour pressure as deficit, and the two cannot be distinguished day by day: a case declares it.
+        Some files label vapour pressure as deficit, and single days do not distinguish them: a case declares it.
         """
         if humidity == "as_labelled":
             return self
@@ -105,15 +105,15 @@ class Station(Mapping[str, Array]):
         if humidity == "none":
             return replace(self, columns=rest)
         if len(labelled) != 1 and humidity not in labelled:
-            raise DataError(f"{self.where} has no column of humidity (vp or vpd) that could be {humidity}")
+            raise DataError(f"{self.where} has no humidity column (vp or vpd) for {humidity}")
         source = humidity if humidity in labelled else labelled[0]
         return replace(self, columns=rest | {humidity: self.columns[source]})
 
     def between(self, first: Any, last: Any) -> "Station":
-        """Return the days first <= day <= last, each as numpy.datetime64 takes it ("2020-01-01")."""
-        kept = (self.dates >= np.datetime64(first, "D")) & (self.dates <= np.datetime64(last, "D"))
-        columns = {name: replace(each, values=each.values[kept]) for name, each in self.columns.items()}
-        return replace(self, dates=self.dates[kept], columns=columns)
+        """Return the weather of days first <= day <= last; dates have the form "2020-01-01" or numpy.datetime64."""
+        inside = (self.dates >= np.datetime64(first, "D")) & (self.dates <= np.datetime64(last, "D"))
+        columns = {name: replace(each, values=each.values[inside]) for name, each in self.columns.items()}
+        return replace(self, dates=self.dates[inside], columns=columns)
 
 
 _LIMITS: Final = {"latitude": 90.0, "longitude": 360.0}
@@ -121,12 +121,12 @@ _VALUE: Final = re.compile(r"\s*([-+]?[0-9.]+)\s*(?:\(([^)]*)\))?")
 
 
 def degrees(constants: Mapping[str, str], where: str) -> tuple[float | None, float | None, tuple[str, ...]]:
-    """Return latitude and longitude [degrees] from the constants of a file, None for one that is not there, and notes.
+    """Return latitude and longitude [degrees] from the constants of a file, None if missing, and notes.
 
-    Headers with the unit (deg.min) hold decimal degrees all the same: the programs that read them never looked at the
-    unit. Where the digits after the point are 60 or more this is proven; otherwise a note gives both readings.
+    Headers with the unit (deg.min) contain decimal degrees, since programs that read them ignore the unit. Two digits
+    of 60 or more after the point prove it; otherwise a note gives both values.
 
-    raises  DataError for what is no number, or off the globe
+    raises  DataError for invalid numbers, or numbers out of range
     """
     found = {name: _read(constants[name], name, where) for name in _LIMITS if name in constants}
     values = {name: number for name, (number, _) in found.items()}
@@ -134,48 +134,48 @@ def degrees(constants: Mapping[str, str], where: str) -> tuple[float | None, flo
     notes: tuple[str, ...] = ()
     if minutes:
         proof = [name for name, number in minutes.items() if round(abs(number) % 1 * 100, 6) >= 60.0]
-        told = ", ".join(f"{name} {number:g}" for name, number in minutes.items())
+        listed = ", ".join(f"{name} {number:g}" for name, number in minutes.items())
         if proof:
-            why = f"there are no {round(abs(minutes[proof[0]]) % 1 * 100)} minutes"
+            why = f"{round(abs(minutes[proof[0]]) % 1 * 100)} minutes do not exist"
         else:
-            other = ", ".join(f"{name} {_of_minutes(number):.4f}" for name, number in minutes.items())
+            other = ", ".join(f"{name} {_from_degrees_minutes(number):.4f}" for name, number in minutes.items())
             why = f"as programs that read this format do; in minutes it would be {other}"
-        notes = (f"{told} said to be (deg.min) is taken as decimal degrees: {why}",)
+        notes = (f"{listed} with the unit (deg.min) is read as decimal degrees: {why}",)
     return values.get("latitude"), values.get("longitude"), notes
 
 
 def _read(text: str, name: str, where: str) -> tuple[float, str]:
-    """Return a value and the unit in brackets after it."""
+    """Return a value and the unit that follows it in brackets."""
     found = _VALUE.match(text)
     try:
         number = float(found.group(1)) if found else None
     except ValueError:
         number = None
     if found is None or number is None:
-        raise DataError(f"{where}: its {name} is {quoted(text)}, which is no number; give degrees, south negative")
+        raise DataError(f"{where}: {name} is {quoted(text)}, which is not a number; give degrees, south negative")
     if abs(number) > _LIMITS[name]:
-        raise DataError(f"{where}: its {name} is {number:g}, which is off the globe; give degrees, south negative")
+        raise DataError(f"{where}: {name} is {number:g}, which is out of range; give degrees, south negative")
     return number, found.group(2) or ""
 
 
-def _of_minutes(number: float) -> float:
-    """Return degrees from a number with minutes in the digits after the point."""
+def _from_degrees_minutes(number: float) -> float:
+    """Return degrees from a number with minutes after the decimal point."""
     whole = int(abs(number))
     return (whole + (abs(number) - whole) / 0.6) * (-1.0 if number < 0.0 else 1.0)
 
 
 def pressure_from_deficit(deficit: Array, maximum: Array, minimum: Array) -> Array:
-    """Return the vapour pressure [hPa] of which a deficit [hPa] is one, in the temperatures of the day [degC]."""
+    """Return the vapour pressure [hPa] from its deficit [hPa] and the temperatures of the day [degC]."""
     saturated = 0.75 * saturation_pressure(maximum) + 0.25 * saturation_pressure(minimum)
     return np.asarray(np.maximum(saturated - deficit, 0.0))
 
 
 @dataclass(frozen=True)
 class HumidityEvidence:
-    """Evidence that a column holds vapour pressure, or its deficit.
+    """Evidence that a column is vapour pressure, or its deficit.
 
     with_pressure, with_deficit  correlation with es(mint), and with 0.75 (es(maxt) - es(mint))
-    wet, dry                     means of wet and of dry days [hPa], each month of the year with the same weight
+    wet, dry                     means of wet and of dry days [hPa], with equal weights of the months
     """
 
     with_pressure: float
@@ -185,7 +185,7 @@ class HumidityEvidence:
 
     @property
     def verdict(self) -> str:
-        """The field that it is; "" where the two signs do not agree."""
+        """Most probable field; "" if the two criteria disagree."""
         if self.with_pressure > self.with_deficit and self.wet > self.dry:
             return "vapour_pressure"
         if self.with_deficit > self.with_pressure and self.wet < self.dry:
@@ -200,10 +200,10 @@ class HumidityEvidence:
 
 
 def humidity_evidence(station: Station, name: str) -> HumidityEvidence | None:
-    """Return the evidence on a column of humidity; None for too few days.
+    """Return the evidence on a humidity column; None for too few days.
 
-    Air near the ground cools in the night to about its dew point, so that a pressure follows es(mint). Rain makes the
-    air moist: within a month a pressure is larger on wet days than on dry ones, and a deficit is smaller.
+    At night air near the ground cools to about its dew point, so that pressure is correlated with es(mint). Within a
+    month pressure is larger on wet days than on dry ones, and the deficit is smaller.
     """
     if not {"max_temperature", "min_temperature", "rain"} <= set(station):
         return None
@@ -224,7 +224,7 @@ def humidity_evidence(station: Station, name: str) -> HumidityEvidence | None:
 
 
 def _by_month(month: npt.NDArray[np.int64], wet: npt.NDArray[np.bool_], values: Array) -> tuple[float, float] | None:
-    """The means of wet and dry days over the months of the year that have both."""
+    """Return the means of wet and dry days over the months of the year that have both."""
     both = [values[month == n] for n in range(12)], [wet[month == n] for n in range(12)]
     pairs = [
         (each[rains].mean(), each[~rains].mean())
