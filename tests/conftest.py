@@ -101,9 +101,7 @@ MAY_LACK = re.compile(
 )
 """Starts of the reasons for which tests may be skipped on a machine with the packages of the README only."""
 
-NOT_SHIPPED = re.compile(
-    r"station files of Queensland are not there|shared data are not there|pasture \w+ GRASP: it needs "
-)
+NOT_SHIPPED = re.compile(r"no station files of Queensland|shared data are not there|comparison with GRASP: it needs ")
 """Starts of the reasons of tests whose data cannot be distributed: no package makes them run."""
 
 

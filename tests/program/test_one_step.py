@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from airshed.kernels.step.arguments import TransportForcing
 from airshed.program.weights import GAMMA, one_step_weights
 from airshed.verify.transport import driven
-from airshed.verify.transport.driven import Driven
+from airshed.verify.transport.driven import TransportDriver
 
 ROOT = Path(__file__).parents[2]
 
@@ -71,7 +71,7 @@ def test_transport_weighs_negative_in_the_first_stage():
     assert (1.0 - GAMMA) * sqrt(2.0) == pytest.approx(1.0)
 
 
-class OneStep(Driven):
+class OneStep(TransportDriver):
     """Tracers advanced by the one-step formula."""
 
     def step(self, fluxes, length, factor=1.0):
@@ -91,7 +91,7 @@ def test_courant_numbers(monkeypatch, name):
     monkeypatch.syspath_prepend(ROOT)
     from validation.transport import limits
 
-    monkeypatch.setattr(driven, "Driven", OneStep)
+    monkeypatch.setattr(driven, "TransportDriver", OneStep)
     flow = getattr(limits, name)()
     usual, long, longer = (driven.attempt(flow, number) for number in (0.4, 0.9, 1.4))
     assert usual.clipped[0] < 1e-9

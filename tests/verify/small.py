@@ -1,4 +1,4 @@
-"""Checks of `airshed verify` of smaller size: coarse grids, few columns, short times."""
+"""Checks of `airshed verify` with a smaller size: coarse grids, few columns, short times."""
 
 from airshed.verify import checks, column, pasture, west_europe
 from airshed.verify.chemistry import cells, emep, networks, orders, problems
@@ -7,7 +7,7 @@ from airshed.verify.pasture import model, random_cells
 from airshed.verify.transport import plane
 
 LEAST_ORDER = {"rotation": 1.7, "swirl": 1.1}
-"""On coarse grids; of a scheme of first order it is below a half."""
+"""Smallest order on coarse grids; a first-order scheme has less than 0.5."""
 
 
 def carried_coarsely(flow):
@@ -29,7 +29,7 @@ def few_columns(length, **sections):
 
 
 FEW = "hires", "pollu"
-"""Mechanisms whose published end states are looked at."""
+"""Mechanisms whose published end states are compared."""
 
 SMALL = {
     "rotation": lambda: carried_coarsely("rotation"),

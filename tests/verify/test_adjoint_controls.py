@@ -1,6 +1,6 @@
 """Negative controls of the checks of the adjoint: each fails when a term is scaled.
 
-On the small case of tests/laws/cases.py, in the place of the one of the checks themselves.
+The small case of tests/laws/cases.py replaces that of the checks.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ CHIMNEY = {"species": "NO", "lon": -28.2, "lat": 41.1, "height": "10 m"}
 
 @pytest.fixture
 def case(tmp_path, monkeypatch):
-    """The small case in air that sinks, which the checks take."""
+    """Replace the case of the checks by the small case in air with vertical winds."""
 
     def chimney_case(rate=50.0):
         point = [{**CHIMNEY, "rate": f"{rate!r} mol/s"}]
@@ -42,13 +42,13 @@ def missed(figures):
     return {figure.what for figure in figures if not figure.ok}
 
 
-def test_what_is_right_passes(case):
+def test_a_correct_adjoint_passes(case):
     assert missed(adjoint.check_products(case, steps=2)) == set()
     assert missed(adjoint.check_taylor(case, steps=2)) == set()
     assert missed(adjoint.check_gradient()) == set()
 
 
-def test_an_adjoint_of_one_input_that_is_off_is_seen(case, monkeypatch):
+def test_a_wrong_adjoint_of_one_input_is_detected(case, monkeypatch):
     backward = Replay.backward
 
     def off(self):
@@ -59,7 +59,7 @@ def test_an_adjoint_of_one_input_that_is_off_is_seen(case, monkeypatch):
     assert missed(adjoint.check_products(case, steps=2)) == {"dot products by boundary, relative error"}
 
 
-def test_an_adjoint_of_nothing_is_seen(case, monkeypatch):
+def test_a_zero_adjoint_is_detected(case, monkeypatch):
     monkeypatch.setattr(Replay, "tangent", lambda self, direction: 0.0)
     monkeypatch.setattr(Replay, "change", 0.0)
     backward = Replay.backward
@@ -67,14 +67,14 @@ def test_an_adjoint_of_nothing_is_seen(case, monkeypatch):
     assert missed(adjoint.check_products(case, steps=2)) == {"least of the products, there at all"}
 
 
-def test_a_tangent_that_is_off_leaves_a_remainder_of_first_order(case, monkeypatch):
+def test_a_wrong_tangent_has_a_remainder_of_first_order(case, monkeypatch):
     tangent = Replay.tangent
     monkeypatch.setattr(Replay, "tangent", lambda self, direction: OFF * tangent(self, direction))
     (figure,) = adjoint.check_taylor(case, steps=2)
     assert not figure.ok
 
 
-def test_a_gradient_that_is_off_is_seen(case, monkeypatch):
+def test_a_wrong_gradient_is_detected(case, monkeypatch):
     run = Backward.run
 
     def off(self, *arguments):
@@ -85,7 +85,7 @@ def test_a_gradient_that_is_off_is_seen(case, monkeypatch):
     assert missed(adjoint.check_gradient()) == {"by the rate of a chimney, against whole runs"}
 
 
-def test_the_kinds_of_inputs_are_all_there(case):
+def test_all_kinds_of_inputs_have_a_figure(case):
     inputs = {figure.what for figure in adjoint.check_products(case, steps=2)}
     assert {
         f"dot products by {kind}, relative error" for kind in (INITIAL, EMISSION, "boundary", "top", "rates")

@@ -1,4 +1,4 @@
-"""`airshed verify`: every check holds, and the report says so."""
+"""`airshed verify`: every check passes, and the report states it."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_figures_of_small_size_keep_their_thresholds(name):
     assert not [figure for figure in SMALL[name]() if not figure.ok]
 
 
-def test_a_figure_keeps_its_limit_from_the_right_side():
+def test_a_figure_compares_with_its_limit_in_the_right_direction():
     assert HOLDS.ok
     assert not MISSES.ok
     assert Figure("test", "order", 2.0, 1.9, at_least=True).ok
@@ -35,7 +35,7 @@ def test_a_figure_keeps_its_limit_from_the_right_side():
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("at_least", [True, False])
-def test_what_is_not_finite_never_holds(value, at_least):
+def test_non_finite_figures_fail(value, at_least):
     assert not Figure("test", "figure", value, 1.0, at_least).ok
 
 
@@ -43,7 +43,7 @@ def test_the_order_of_an_error_is_its_power():
     assert observed_order(8.0 * 0.3, 0.3) == pytest.approx(3.0)
 
 
-def test_the_report_lists_first_what_misses():
+def test_the_report_lists_failures_first():
     report = checks.report([HOLDS, MISSES])
     assert not report.ok
     assert [row[1] for row in report.tables[0].rows] == ["misses", "holds"]
@@ -58,7 +58,7 @@ def test_the_report_is_json_with_numbers():
     ]
 
 
-def test_running_tells_what_it_does_and_gathers_all_figures(monkeypatch):
+def test_a_run_reports_progress_and_collects_all_figures(monkeypatch):
     stand_ins = {"one": lambda: [HOLDS], "two": lambda: [HOLDS, MISSES]}
     monkeypatch.setattr(checks, "checks", lambda *, full: stand_ins)
     told = []

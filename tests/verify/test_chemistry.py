@@ -21,8 +21,8 @@ RODAS4 = METHODS["rodas4"]
 needs_musica = pytest.mark.skipif(not has_musica(), reason=f"needs {NO_MUSICA}")
 
 
-class Unchecked(Tableau):
-    """A method that nobody has looked at."""
+class UncheckedTableau(Tableau):
+    """Method without validation of its coefficients."""
 
     def __post_init__(self) -> None:
         pass
@@ -30,7 +30,7 @@ class Unchecked(Tableau):
 
 def with_wrong_digit(tableau: Tableau, by: float) -> Tableau:
     given_ones = {name: getattr(tableau, name) for name in ("name", "order", "gamma", "a", "c", "e")}
-    return Unchecked(**given_ones, m=(tableau.m[0] + by, *tableau.m[1:]))
+    return UncheckedTableau(**given_ones, m=(tableau.m[0] + by, *tableau.m[1:]))
 
 
 def missed(figures):
@@ -42,14 +42,14 @@ TIGHT = "greatest relative error, rodas4 at 1e-10"
 
 
 @pytest.mark.compiles
-def test_rates_that_are_off_by_a_millionth_miss_the_end_state():
-    """Those of two molecules, which POLLU relates to the air."""
+def test_rates_with_an_error_of_a_millionth_miss_the_end_state():
+    """Rates of two molecules, which depend on the air in POLLU."""
     denser = replace(POLLU, air={"M": POLLU.air["M"] * (1.0 + 1e-6)})
     assert missed(problems.check({"denser": denser}, (RODAS4,))) == {TIGHT}
 
 
 @pytest.mark.compiles
-def test_an_end_that_is_not_reached_is_no_end_state(monkeypatch):
+def test_an_unreached_end_is_nan(monkeypatch):
     def impatient(*arguments, most_steps, **options):
         return solver(*arguments, most_steps=20, **options)
 
@@ -77,7 +77,7 @@ def test_emep_misses_its_end_state_in_air_that_is_a_millionth_warmer(monkeypatch
 
 @pytest.mark.thorough
 def test_emep_misses_its_end_state_with_a_restart_left_out(monkeypatch):
-    """Without the one at 20 h a series in time runs through the jump of the sun."""
+    """Without the restart at 20 h, a series in time contains the jump of the sun."""
     monkeypatch.setattr(emep, "JUMPS", emep.JUMPS[:2])
     assert missed(emep.check())
 
@@ -99,7 +99,7 @@ def test_a_wrong_entry_of_the_jacobian_lowers_the_order(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_rates_that_are_held_in_time_lower_the_order(monkeypatch):
+def test_rates_constant_in_time_lower_the_order(monkeypatch):
     monkeypatch.setattr(orders, "_DEGREE", 0)
     assert missed(orders.check()) == {"rates that change with time"}
 
@@ -110,14 +110,14 @@ NETWORK = networks.template()
 @pytest.mark.compiles
 @settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.booleans(), st.sampled_from(["rodas3", "rodas4"]))
-def test_random_networks_end_where_radau_ends(seed, species, conserving, method):
+def test_random_networks_agree_with_radau(seed, species, conserving, method):
     trial = networks.draw(NETWORK, seed, species, conserving=conserving)
     kernel = compile_chemistry(NETWORK)
     assert networks.difference(kernel, NETWORK, trial, METHODS[method]) < networks.LIMIT
 
 
 @pytest.mark.compiles
-def test_random_networks_conserve_mass_where_they_should():
+def test_conserving_random_networks_conserve_mass():
     masses = np.array(list(networks.MASSES.values()))
     kept, lost = (
         [networks.draw(NETWORK, seed, 5, conserving=conserving) for seed in range(4)] for conserving in (True, False)
@@ -130,7 +130,7 @@ def test_random_networks_conserve_mass_where_they_should():
 
 
 @pytest.mark.compiles
-def test_a_rate_that_is_off_by_a_millionth_is_seen_in_random_networks(monkeypatch):
+def test_a_rate_error_of_a_millionth_is_detected_in_random_networks(monkeypatch):
     compiled = networks.compiled
 
     def other(kernel, trial, method):
@@ -142,8 +142,8 @@ def test_a_rate_that_is_off_by_a_millionth_is_seen_in_random_networks(monkeypatc
 
 
 @pytest.mark.compiles
-def test_atoms_that_are_not_followed_drift(monkeypatch):
-    """Two reactions of emep lose nitrogen; sulphur they all keep."""
+def test_uncounted_atoms_drift(monkeypatch):
+    """Two reactions of emep lose nitrogen; all conserve sulphur."""
     right = cells.atom_weights
 
     def forgetful(network, element):
@@ -158,7 +158,7 @@ def test_atoms_that_are_not_followed_drift(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_cells_that_fail_or_lose_something_are_counted():
+def test_failed_cells_and_losses_are_counted():
     network = track_elements(load_mechanism("emep"), cells.ELEMENTS)
     spread = cells.spread(cells.emep_state(network), 30)
     spread.y[3, 7] = np.nan
@@ -191,7 +191,7 @@ def test_a_large_mechanism_in_many_cells():
 
 @pytest.mark.compiles
 @needs_musica
-def test_other_light_than_micms_is_seen(monkeypatch):
+def test_light_other_than_that_of_micm_is_detected(monkeypatch):
     ours = micm.ours
 
     def brighter(begin):
@@ -202,11 +202,11 @@ def test_other_light_than_micms_is_seen(monkeypatch):
 
 
 @needs_musica
-def test_micm_beside_itself_at_a_loose_tolerance_is_seen(monkeypatch):
+def test_a_loose_tolerance_of_micm_is_detected(monkeypatch):
     monkeypatch.setattr(micm, "ours", lambda begin: micm.micm(begin, 1e-3))
     assert missed(micm.check(("carbon_bond",)))
 
 
-def test_without_musica_there_is_nothing_to_compare(monkeypatch):
+def test_no_figures_without_musica(monkeypatch):
     monkeypatch.setattr(micm, "has_musica", lambda: False)
     assert micm.check() == micm.check_many() == []

@@ -1,4 +1,4 @@
-"""Negative controls: each check of `airshed verify` fails when what it checks is broken."""
+"""Negative controls: each check of `airshed verify` fails for a broken model."""
 
 import dataclasses
 import shutil
@@ -29,8 +29,8 @@ FIRST_ORDER = (
     "    return maximum(low, pack{}) + minimum(high, pack{});",
     "    return (void)high, (void)low, (void)smooth, pack{};",
 )
-UNFOLLOWED_CLIPPING = (
-    "reacted = fused(t.flux.weight[z], rate * kept, reacted)",
+UNBALANCED_CLIPPING = (
+    "reacted = fused(t.flux.weight[z], rate * bounded, reacted)",
     "reacted = fused(t.flux.weight[z], rate * plain(solved), reacted)",
 )
 
@@ -56,7 +56,7 @@ def kernel_text(monkeypatch, tmp_path):
 
 @pytest.fixture
 def after_step(monkeypatch):
-    """Return a function that has something done to the state after each step."""
+    """Return a function that sets a change of the state after each step."""
 
     def meddle(change):
         step = Stepper.advance
@@ -72,7 +72,7 @@ def after_step(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_a_wind_that_is_a_little_off_is_seen(monkeypatch):
+def test_a_slightly_wrong_wind_is_detected(monkeypatch):
     swirl = plane.swirl
 
     def stronger_at_first(grid):
@@ -83,20 +83,20 @@ def test_a_wind_that_is_a_little_off_is_seen(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_a_scheme_without_limiter_makes_new_extremes(kernel_text, monkeypatch):
-    monkeypatch.setattr(air_check, "MOST", np.inf)  # else the run ends at a mixing ratio above 1
+def test_a_scheme_without_limiter_has_new_extremes(kernel_text, monkeypatch):
+    monkeypatch.setattr(air_check, "MOST", np.inf)  # otherwise the run stops at a mixing ratio above 1
     kernel_text("transport/transport.hpp", *UNLIMITED)
     assert {"largest new extreme", "clipped at zero, share of mass"} <= missed(plane.check("swirl"))
 
 
 @pytest.mark.compiles
-def test_a_scheme_of_first_order_is_seen_on_coarse_grids(kernel_text):
+def test_a_scheme_of_first_order_is_detected_on_coarse_grids(kernel_text):
     kernel_text("transport/transport.hpp", *FIRST_ORDER)
     assert "order of l1, cosine hump, 25 to 50" in missed(carried_coarsely("swirl"))
 
 
 @pytest.mark.compiles
-def test_a_leak_is_seen(after_step):
+def test_a_leak_is_detected(after_step):
     def leak(state):
         state.q *= 1.0 - 1e-9
 
@@ -114,14 +114,14 @@ def test_the_order_falls_without_the_weights_of_unequal_layers(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_a_wrong_exchange_is_seen(monkeypatch):
+def test_a_wrong_exchange_is_detected(monkeypatch):
     right = vertical_mixing.turbulent_exchange
     monkeypatch.setattr(vertical_mixing, "turbulent_exchange", lambda *given: 1.01 * right(*given))
     assert {"greatest error", "order in dz, 20 to 40"} <= missed(column.check())
 
 
 @pytest.mark.compiles
-def test_first_order_steps_are_seen(monkeypatch):
+def test_first_order_steps_are_detected(monkeypatch):
     monkeypatch.setattr(two_step, "two_step_weights", lambda step, *_, **__: two_step_weights(step, None))
     assert "order in time, 600 s to 300 s" in missed(column.check())
 
@@ -131,7 +131,7 @@ AIR = "advanced air against the given, greatest deviation"
 
 
 @pytest.mark.compiles
-def test_air_that_is_not_advanced_as_the_tracers_are_is_seen(after_step):
+def test_inconsistent_air_is_detected(after_step):
     def blow(state):
         state.air_tendency *= 1.0 + 1e-6
 
@@ -140,15 +140,15 @@ def test_air_that_is_not_advanced_as_the_tracers_are_is_seen(after_step):
 
 
 @pytest.mark.compiles
-def test_other_air_beyond_the_edges_is_seen():
+def test_wrong_boundary_air_is_detected():
     other = {"values": {"TRACER": "1.000001 ppb"}}
     start = {"values": {"TRACER": "1 ppb"}}
     assert missed(west_europe.check_uniform(west_europe.real_case("2 h", boundary=other, initial=start))) == {UNIFORM}
 
 
 @pytest.mark.compiles
-def test_a_vertical_wind_that_forgets_the_change_of_density_is_seen(monkeypatch):
-    """The mixing ratio stays uniform all the same: that is why the air is compared with the given one too."""
+def test_a_vertical_wind_without_the_change_of_density_is_detected(monkeypatch):
+    """The mixing ratio stays uniform; only the comparison of the air detects the error."""
     right = airshed.models.air.forcing.upward_air_flux
     monkeypatch.setattr(
         airshed.models.air.forcing, "upward_air_flux", lambda east, north, change: right(east, north, 0.0 * change)
@@ -157,7 +157,7 @@ def test_a_vertical_wind_that_forgets_the_change_of_density_is_seen(monkeypatch)
 
 
 @pytest.mark.compiles
-def test_plumes_that_need_clipping_are_seen(kernel_text):
+def test_clipped_plumes_are_detected(kernel_text):
     kernel_text("transport/transport.hpp", *UNLIMITED)
     assert "clipped at zero, share of emitted" in missed(west_europe.check_uniform(west_europe.real_case("2 h")))
 
@@ -166,13 +166,13 @@ RESIDUALS = {"background: residual over throughput", "plumes: residual over thro
 
 
 def losing(sums, term, share):
-    """Sums by term of a step of which one term lost a share."""
+    """Sums by term of a step, with a fraction of one term missing."""
     return {**sums, term: (1.0 - share) * sums[term]}
 
 
 @pytest.mark.compiles
 @pytest.mark.parametrize("term", ["inflow", "outflow", "deposited"])
-def test_a_budget_that_loses_a_part_of_a_term_is_seen(monkeypatch, term):
+def test_a_budget_with_a_reduced_term_is_detected(monkeypatch, term):
     add = Budget.add
 
     def forgetful(self, weights, sums, *others):
@@ -183,7 +183,7 @@ def test_a_budget_that_loses_a_part_of_a_term_is_seen(monkeypatch, term):
 
 
 @pytest.mark.compiles
-def test_an_emission_other_than_asked_for_is_seen(monkeypatch):
+def test_a_wrong_emission_is_detected(monkeypatch):
     at = PackedSources.at
 
     def doubled(self, seconds):
@@ -197,16 +197,16 @@ def test_an_emission_other_than_asked_for_is_seen(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_a_case_without_deposition_is_seen():
+def test_a_case_without_deposition_is_detected():
     assert missed(west_europe.check_budget(west_europe.real_case("1 h"))) == {"plumes: share deposited, there at all"}
 
 
-def test_the_drift_of_too_few_sweeps_is_seen():
+def test_the_drift_of_too_few_sweeps_is_detected():
     once = west_europe.cut_case("1 h", start=west_europe.MORNING, chemistry={"sweeps": 1})
     assert missed(west_europe.check_drift(once)) == {"drift over emitted, 1 sweeps"}
 
 
-def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
+def test_missing_atoms_of_a_family_are_detected(monkeypatch):
     add = Budget.add
 
     def forgetful(self, weights, sums, *others):
@@ -217,13 +217,13 @@ def test_a_family_that_loses_atoms_in_the_sums_is_seen(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_sweeps_do_not_converge_when_clipping_is_not_followed_through_the_chemistry(kernel_text):
-    kernel_text("column/column.hpp", *UNFOLLOWED_CLIPPING)
+def test_sweeps_do_not_converge_without_clipping_in_the_chemistry(kernel_text):
+    kernel_text("column/column.hpp", *UNBALANCED_CLIPPING)
     assert missed(west_europe.check_convergence({16: 1e-6})) == {"drift over emitted, 16 sweeps"}
 
 
 @pytest.mark.compiles
-def test_a_bit_that_differs_is_seen(monkeypatch):
+def test_a_different_bit_is_detected(monkeypatch):
     run = west_europe.final_state
 
     def differing(case):
@@ -237,7 +237,7 @@ def test_a_bit_that_differs_is_seen(monkeypatch):
 
 
 @pytest.mark.compiles
-def test_a_distance_of_one_in_a_thousand_is_seen(monkeypatch):
+def test_a_difference_of_one_in_a_thousand_is_detected(monkeypatch):
     run = west_europe.final_state
 
     def distant(case):

@@ -1,4 +1,4 @@
-"""Every integrator has the order that it claims; spans or weights that are wrong show another slope, or are refused."""
+"""Every integrator has its claimed order; wrong spans or weights cause another slope, or are refused."""
 
 from dataclasses import replace
 
@@ -58,8 +58,8 @@ def test_half_of_the_chemistry_does_not_converge_and_is_refused(problem, exact):
         check(half)
 
 
-def test_a_formula_of_first_order_shows(monkeypatch, problem, exact):
-    """The second application of the one-step formula by Euler: constant rates advance exactly, others do not."""
+def test_a_formula_of_first_order_is_detected(monkeypatch, problem, exact):
+    """Euler in the second application of the one-step formula is exact only for constant rates."""
     formula = FORMULAS["ARS(2,2,2)"]
 
     def euler(step, previous):
@@ -71,8 +71,8 @@ def test_a_formula_of_first_order_shows(monkeypatch, problem, exact):
     assert convergence.order_of(SPLITTINGS["strang"](), problem, exact) < 1.5
 
 
-def test_two_steps_of_the_formula_without_their_history_show(monkeypatch, problem, exact):
-    """IMEX that restarts at every step is the Euler method."""
+def test_two_step_formula_without_history_is_detected(monkeypatch, problem, exact):
+    """IMEX without its history is the Euler method."""
     formula = FORMULAS["two-step"]
     monkeypatch.setitem(
         FORMULAS, formula.name, replace(formula, applications=lambda step, previous: formula.applications(step, None))

@@ -1,4 +1,4 @@
-"""Negative controls of the checks that set the integrators side by side: each fails when one of them is broken."""
+"""Negative controls of the comparison of integrators: each check fails if one of them is broken."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from airshed.verify import column, west_europe
 from airshed.verify.west_europe import compare
 
 THOROUGH = pytest.mark.parametrize("thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
-"""Whether the orders of an hour of full chemistry are compared too, which takes long."""
+"""True if the orders of an hour of full chemistry are compared, which takes long."""
 
 
 def missed(figures):
@@ -24,13 +24,13 @@ def missed(figures):
 
 @pytest.fixture(scope="module")
 def references():
-    """The end states of the small-step references by the text of their cases, each made once."""
+    """End states of the references with small steps, computed once, by the text of their cases."""
     return {}
 
 
 @pytest.fixture
 def sound_imex(monkeypatch, references):
-    """Have the small steps of IMEX, which nothing is broken in, made once for all controls that need them."""
+    """Compute the unbroken small steps of IMEX once for all controls."""
     plain = west_europe.final_state
 
     def once(case):
@@ -45,8 +45,8 @@ def sound_imex(monkeypatch, references):
 
 
 @pytest.mark.compiles
-def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
-    """That of NO + O3 in the code of IMEX alone."""
+def test_a_rate_constant_error_of_a_hundredth_is_detected(monkeypatch):
+    """The rate constant is that of NO + O3, only in the code of IMEX."""
     compiled = BACKEND.compile_mechanism
 
     def other(network, *rest, **options):
@@ -66,8 +66,8 @@ def test_one_rate_constant_that_is_off_by_a_hundredth_is_seen(monkeypatch):
 
 @pytest.mark.compiles
 @THOROUGH
-def test_chemistry_for_half_the_time_is_seen(monkeypatch, sound_imex, thorough):
-    """Budgets close all the same."""
+def test_chemistry_for_half_the_time_is_detected(monkeypatch, sound_imex, thorough):
+    """Budgets close nevertheless."""
     run = CellsRunner.run
 
     def lazy(self, number, stage, given):
@@ -83,8 +83,8 @@ def test_chemistry_for_half_the_time_is_seen(monkeypatch, sound_imex, thorough):
 
 
 @pytest.mark.compiles
-def test_a_first_order_formula_of_transport_is_seen(monkeypatch):
-    """The second stage of the one-step formula by Euler, for what is left of the step."""
+def test_a_first_order_formula_of_transport_is_detected(monkeypatch):
+    """Euler replaces the second stage of the one-step formula, for the rest of the step."""
 
     def euler(step):
         first, second = one_step_weights(step)
@@ -98,8 +98,8 @@ def test_a_first_order_formula_of_transport_is_seen(monkeypatch):
 @pytest.mark.parametrize(
     "integrator", ["imex", pytest.param("strang", marks=[pytest.mark.thorough, pytest.mark.compiles])]
 )
-def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
-    """The length of the step before, for IMEX; the steps that cells try first, for Strang splitting."""
+def test_an_incomplete_restart_is_detected(monkeypatch, integrator):
+    """IMEX needs the length of the previous step, Strang splitting the first steps of cells."""
     save = airshed.models.air.model.AirModel.save
 
     def forgetful(self):
@@ -115,7 +115,7 @@ def test_a_restart_that_lacks_something_is_seen(monkeypatch, integrator):
 
 
 @pytest.mark.compiles
-def test_deposition_that_is_off_by_a_hundredth_is_seen(monkeypatch):
+def test_a_deposition_error_of_a_hundredth_is_detected(monkeypatch):
     build = airshed.models.air.forcing.Forcing._build_instant
 
     def other(self, index):
@@ -130,7 +130,7 @@ def test_deposition_that_is_off_by_a_hundredth_is_seen(monkeypatch):
 
 @pytest.mark.thorough
 def test_single_precision_is_compared_with_double():
-    """By Strang splitting the two differ, within the tolerance that its steps leave."""
+    """The difference is within the tolerance of the steps of Strang splitting."""
     case = west_europe.part("10 min", west_europe._FEW, chemistry={"integrator": "strang"})
     figures = compare(case)
     assert missed(figures) == set()

@@ -1,4 +1,4 @@
-"""Pasture in random cells and beside the outputs of APSIM-GRASP: what holds, and that a planted fault is seen."""
+"""Pasture in random cells and against the outputs of APSIM-GRASP: checks pass, and detect planted errors."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ def missed(each: dict[str, np.ndarray]) -> set[str]:
 
 
 @pytest.mark.compiles
-def test_what_is_planted_in_one_cell_of_one_evening_is_seen(evenings: dict[str, np.ndarray]) -> None:
+def test_an_error_in_one_cell_of_one_day_is_detected(evenings: dict[str, np.ndarray]) -> None:
     assert not missed(evenings)
     planted = (
         ("dead_leaf", -1e-6, "least store [mm, kg/ha]"),
@@ -47,30 +47,30 @@ def test_what_is_planted_in_one_cell_of_one_evening_is_seen(evenings: dict[str, 
         assert missed({**evenings, total: wrong}) == {f"balance of {what}, worst cell"}
 
 
-def test_a_wrong_derivative_is_seen() -> None:
+def test_a_wrong_derivative_is_detected() -> None:
     points, random = model("all options"), np.random.default_rng(1)
     values = {**CELLS.smooth_day(1), **points.numbers}
     wrt = [name for name in SMOOTH if name in points.inputs]
     changes = {name: random.normal(size=values["rain"].shape) * 1e-2 * np.abs(values[name]) for name in wrt}
     tangents = pasture._tangents(points, values, changes)
-    apart, decided = pasture.beside_differences(points, values, changes, tangents)
-    assert apart < 1e-5
+    error, decided = pasture.compare_with_differences(points, values, changes, tangents)
+    assert error < 1e-5
     assert decided > 0.9
     wrong = [1.001 * each for each in tangents]
-    assert pasture.beside_differences(points, values, changes, wrong)[0] > 1e-4
+    assert pasture.compare_with_differences(points, values, changes, wrong)[0] > 1e-4
     one, ones = [np.array([2.0, 3.0])], [np.ones(2)]
     assert pasture.dot_product(one, ones, one, ones) == 0.0
     assert pasture.dot_product(one, ones, [np.array([2.0, 3.0 + 1e-9])], ones) > 1e-12
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_derivatives_hold_also_where_sums_are_zero_after_a_reset(options: str) -> None:
+def test_derivatives_hold_for_sums_of_zero_after_a_reset(options: str) -> None:
     transpired, grown = CELLS.state["nitrogen_transpiration"], CELLS.state["nitrogen_growth"]
     assert ((transpired > 0.0) & (grown == 0.0)).any()
     assert not [figure for figure in pasture.check_derivatives(model(options), CELLS, options) if not figure.ok]
 
 
-def test_random_cells_are_what_they_say() -> None:
+def test_random_cells_have_the_declared_properties() -> None:
     assert {*OPTIONS} == {"as published", "all options"}
     empty = [float((CELLS.state[name] == 0.0).mean()) for name in ("green_leaf", "litter")]
     assert all(0.1 < share < 0.6 for share in empty)
@@ -91,10 +91,10 @@ def test_the_columns_of_an_output_file(tmp_path: Path) -> None:
         read_out(tmp_path / "a.out")
 
 
-def test_verify_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_verify_reports_missing_outputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(checks, "checks", lambda *, full: {})
-    assert str(checks.run().facts["not run"]).startswith("pasture beside GRASP: it needs published outputs")
+    assert str(checks.run().facts["not run"]).startswith("comparison with GRASP: it needs published outputs")
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     with pytest.raises(DataError, match=r"the folder lacks grasp_refset/narayen\.met; name one that has"):
         pasture_reference.reference_folder()
@@ -102,7 +102,7 @@ def test_verify_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    """The folder of the outputs: named by the environment, or beside the checkout."""
+    """Folder of the outputs: set by the environment, or next to the checkout."""
     beside = Path(os.environ.get("AIRSHED_SHARED") or HERE.parent / "shared") / "data" / "grasp_reference"
     found = pasture_reference.reference_folder() or (beside if (beside / NEEDED[0]).is_file() else None)
     if found is None:
@@ -112,7 +112,7 @@ def folder() -> Path:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("precision", ["double", "single"])
-def test_the_outputs_of_grasp_are_met(folder: Path, precision) -> None:
+def test_outputs_agree_with_grasp(folder: Path, precision) -> None:
     figures = pasture_reference.check(folder, precision)
     assert len(figures) == 10
     assert not [figure for figure in figures if not figure.ok or not figure.reference]
@@ -131,5 +131,5 @@ PLANTED = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("check", "of", "other"), PLANTED, ids=[str(other) for _, _, other in PLANTED])
-def test_another_model_does_not_meet_them(folder: Path, check: str, of: tuple[str, ...], other) -> None:
+def test_a_changed_model_does_not_agree_with_grasp(folder: Path, check: str, of: tuple[str, ...], other) -> None:
     assert not all(figure.ok for figure in getattr(pasture_reference, check)(folder, *of, **other))

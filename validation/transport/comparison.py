@@ -18,7 +18,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.kernels.transport.reference import AirFluxes
 from airshed.process.vertical import outflow_rate
-from airshed.verify.transport.driven import Driven
+from airshed.verify.transport.driven import TransportDriver
 from airshed.verify.transport.plane import SHAPES, Errors, shapes
 
 from .pictures import draw_comparison
@@ -68,7 +68,7 @@ class Flow:
 def airshed(flow: Flow, q: Array) -> tuple[Array, Callable[[], float]]:
     """Return the final shape, and a function that times a step [s]."""
     fluxes = AirFluxes(flow.x[None], flow.y[None], np.zeros((1, flow.cells, flow.cells)))
-    driven = Driven(_ONE, q[None, None], np.ones((1, flow.cells, flow.cells)), np.zeros(1), np.ones(1))
+    driven = TransportDriver(_ONE, q[None, None], np.ones((1, flow.cells, flow.cells)), np.zeros(1), np.ones(1))
     for step in range(flow.steps):
         driven.step(fluxes, 1.0, flow.factor(step))
     return driven.q[0, 0].copy(), stopwatch(driven, fluxes)
@@ -176,12 +176,12 @@ def many_tracers() -> dict[int, float]:
             mechanism = Path(folder) / "many.spc"
             mechanism.write_text("#DEFVAR\n" + "\n".join(f"T{n} = IGNORE;" for n in range(count)), encoding="utf-8")
             q = np.broadcast_to(shapes(cells)[0], (count, 1, cells, cells))
-            driven = Driven(str(mechanism), q, np.ones((1, cells, cells)), np.zeros(count), np.ones(1))
+            driven = TransportDriver(str(mechanism), q, np.ones((1, cells, cells)), np.zeros(count), np.ones(1))
         times[count] = 1e9 * median(stopwatch(driven, fluxes)() for _ in range(REPEATS)) / cells**2 / count
     return times
 
 
-def stopwatch(driven: Driven, fluxes: AirFluxes) -> Callable[[], float]:
+def stopwatch(driven: TransportDriver, fluxes: AirFluxes) -> Callable[[], float]:
     """Return a function that times a step [s]."""
 
     def timed() -> float:

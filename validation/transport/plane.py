@@ -15,7 +15,7 @@ from airshed.runtime.simulation import Simulation
 from airshed.verify import column
 from airshed.verify.figure import observed_order
 from airshed.verify.transport import plane
-from airshed.verify.transport.plane import DAY, REFERENCE, SHAPES, SIDE, Carried, plane_case, shapes, swirl
+from airshed.verify.transport.plane import DAY, REFERENCE, SHAPES, SIDE, TransportResult, plane_case, shapes, swirl
 
 from .pictures import save
 
@@ -115,7 +115,7 @@ def run() -> dict[str, Any]:
     }
 
 
-def carried_figures(flow: str, results: dict[int, Carried]) -> list[dict[str, Any]]:
+def carried_figures(flow: str, results: dict[int, TransportResult]) -> list[dict[str, Any]]:
     """Return the figures of a flow at each resolution, with observed orders of l1."""
     runs: list[dict[str, Any]] = []
     for cells, result in results.items():
@@ -162,7 +162,7 @@ def draw_swirl(cells: int = 100) -> None:
     save(figure, "swirl")
 
 
-def draw_errors(flows: dict[str, dict[int, Carried]]) -> None:
+def draw_errors(flows: dict[str, dict[int, TransportResult]]) -> None:
     """Draw l1 against resolution."""
     figure, axes = plt.subplots(1, 2, figsize=(7.0, 3.2), sharey=True, layout="constrained")
     for axis, (flow, results) in zip(axes, flows.items(), strict=True):

@@ -11,7 +11,7 @@ from airshed.core.arrays import Array
 from airshed.verify.figure import observed_order
 from airshed.verify.transport.driven import squeeze
 from airshed.verify.transport.plane import Errors
-from airshed.verify.transport.sphere import BELLS, FLOWS, TIED, TRACERS, Turned, turn
+from airshed.verify.transport.sphere import BELLS, FLOWS, TIED, TRACERS, SphereResult, turn
 
 from .pictures import draw_mixing, draw_sphere
 
@@ -53,7 +53,7 @@ def run() -> dict[str, Any]:
     return results
 
 
-def turned_figures(spacing: float, turned: Turned) -> dict[str, Any]:
+def turned_figures(spacing: float, turned: SphereResult) -> dict[str, Any]:
     """Return the figures of a run with the whole model."""
     return {
         "spacing": spacing,
@@ -66,7 +66,7 @@ def turned_figures(spacing: float, turned: Turned) -> dict[str, Any]:
     }
 
 
-def squeezed_figures(spacing: float, result: Turned) -> dict[str, Any]:
+def squeezed_figures(spacing: float, result: SphereResult) -> dict[str, Any]:
     """Return the figures of convergent air."""
     assert result.density is not None
     figures = turned_figures(spacing, result)

@@ -1,4 +1,4 @@
-"""The adjoint: the transpose of its tangent, remainders of second order, and a gradient beside whole runs."""
+"""Checks of the adjoint: dot products with the tangent, Taylor remainders, and a gradient against complete runs."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -18,7 +18,7 @@ STEPS: Final = 4
 _LON, _LAT = 6.6, 51.2
 CHIMNEY: Final[Mapping[str, Any]] = {"species": "NO", "lon": _LON, "lat": _LAT, "height": "10 m", "rate": "100 mol/s"}
 SHARE: Final = 1e-3
-"""By how much of its rate the chimney emits more, and less."""
+"""Relative change of the rate of the chimney."""
 
 _RATE: Final = 100.0  # [mol/s]
 _LENGTH: Final = 1200.0  # [s]
@@ -27,7 +27,7 @@ _EXACT: Final = "exact: 0"
 
 
 def small_case(rate: float = _RATE, integrator: str = "imex") -> Case:
-    """Return 20 minutes of a morning on a part of west-europe, with one chimney more that emits so much [mol/s]."""
+    """Return 20 minutes of a morning in a part of west-europe, with an added chimney of a rate [mol/s]."""
     chimney = {**CHIMNEY, "rate": f"{rate!r} mol/s"}
     whole = cut_case("20 min", start=MORNING)
     area = {"lon": [5.5, 7.5], "lat": [50.0, 52.0]}  # 8 x 8 columns
@@ -51,15 +51,15 @@ def check_products(case: Case, steps: int = STEPS) -> list[Figure]:
 
 
 def check_taylor(case: Case, steps: int = STEPS) -> list[Figure]:
-    """Return the order of the remainder that the tangent leaves of changes of the emission."""
+    """Return the order of the Taylor remainder for changes of the emission."""
     found = taylor_test(case, kind=EMISSION, steps=steps)
     return [Figure("tangent", "order of the Taylor remainder, emission", found.order, ORDER, True, "exact: 2")]
 
 
 def check_gradient() -> list[Figure]:
-    """Return how far a gradient is from two whole runs whose chimney emits a little more, and a little less.
+    """Return the relative error of a gradient against two complete runs, with a larger and a smaller rate of a chimney.
 
-    The difference is that of the model itself: its clock, its sources and its chimney, besides its steps.
+    The central difference also tests the clock, the sources and the chimney of the model.
     """
     case = small_case()
     found = gradient(case, CostOfFunction(_LENGTH, _MEASURED, measure))
@@ -74,7 +74,7 @@ def check_gradient() -> list[Figure]:
 
 
 def measure(q: Mapping[str, Array]) -> tuple[float, Mapping[str, Array]]:
-    """Return the mean of the lowest level, each species one more time, and its derivative."""
+    """Return the weighted mean of the lowest level, and its derivative; the weights of species are 1, 2, 3 ..."""
     weights = {}
     for times, (name, each) in enumerate(q.items(), 1):
         weights[name] = 0.0 * each
@@ -89,7 +89,7 @@ def _measured(case: Case) -> float:
 
 
 def _place(case: Case) -> tuple[int, int]:
-    """The row and the column of the chimney."""
+    """Return the row and the column of the chimney."""
     grid: Any = case.make_grid()
     row = int(abs(grid.y - _LAT).argmin())
     return row, int(abs(grid.x - _LON).argmin())

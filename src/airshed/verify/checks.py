@@ -1,4 +1,4 @@
-"""What `airshed verify` runs: the checks in order, and their figures as a report."""
+"""Checks of `airshed verify` in their order, and the report of their figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -49,17 +49,17 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "dot products, split": lambda: adjoint.check_products(adjoint.small_case(integrator="strang")),
         "Taylor remainder": lambda: adjoint.check_taylor(adjoint.small_case()),
         "gradient": adjoint.check_gradient,
-        "beside MICM": lambda: [*micm.check(), *(micm.check_many() if full else [])],
+        "comparison with MICM": lambda: [*micm.check(), *(micm.check_many() if full else [])],
         "pasture in random cells": lambda: pasture.check(full=full),
     }
     folder = pasture_reference.reference_folder()
     if folder is not None:
-        found["pasture beside GRASP"] = partial(pasture_reference.check_both, folder)
+        found["comparison with GRASP"] = partial(pasture_reference.check_both, folder)
     return found
 
 
 def run(*, full: bool = False, progress: Callable[[str], object] | None = None) -> Report:
-    """Run all checks and return a table of their figures; the report is not ok when one misses its threshold.
+    """Run all checks and return a table of their figures; the report fails if a figure misses its threshold.
 
     progress  called with the name of each check before it runs
     """
@@ -73,7 +73,7 @@ def run(*, full: bool = False, progress: Callable[[str], object] | None = None) 
 
 
 def report(figures: Sequence[Figure], notes: Mapping[str, Cell] = MappingProxyType({})) -> Report:
-    """Return figures as a report, with notes beside its verdict."""
+    """Return figures as a report, with notes after its verdict."""
     missed = sum(not figure.ok for figure in figures)
     rows = [
         (each.test, each.what, each.value, each.threshold, each.reference, each.ok)

@@ -1,4 +1,4 @@
-"""One column against exact solutions: vertical transport on unequal layers, diffusion, emission, deposition."""
+"""Column against exact solutions: vertical transport on unequal layers, diffusion, emission, deposition."""
 
 from typing import Final
 
@@ -17,16 +17,16 @@ _HOURS: Final = 6.0
 _THINNED: Final = 0.6
 _DIFFUSIVITY: Final = 20.0
 _COLUMN: Final = {"area": {"lon": [0.0, 1.0], "lat": [45.0, 46.0]}, "spacing": "1 deg"}
-_DEPTH, _VELOCITY, _EMITTED, _FILLED = 200.0, 0.01, 20.0, 1e-9  # m, m/s, mol/s, mol/mol: 1/e of it stays
+_DEPTH, _VELOCITY, _EMITTED, _FILLED = 200.0, 0.01, 20.0, 1e-9  # m, m/s, mol/s, mol/mol
 
 
 def growing_tops(count: int) -> Array:
-    """Return the tops of layers that grow eightfold from the ground to 1000 m, the same factoring at any number."""
+    """Return the tops of layers whose thickness grows eightfold from the ground to 1000 m, for any number of layers."""
     return np.asarray(_TOP * (8.0 ** (np.arange(1, count + 1) / count) - 1.0) / 7.0)
 
 
 def alternating_tops(count: int) -> Array:
-    """Return the tops of layers of which every other one is twice as thick, the hardest case for a reconstruction."""
+    """Return the tops of layers whose thickness alternates by a factor of 2, the hardest case for a reconstruction."""
     thickness = np.where(np.arange(count) % 2 == 0, 1.0, 2.0)
     return np.asarray(_TOP * np.cumsum(thickness) / thickness.sum())
 
@@ -47,16 +47,16 @@ def _profile(values: Array) -> xr.Dataset:
 
 
 def _front(faces: Array, factor: float) -> Array:
-    """Return means between faces of a smooth front, (1 + tanh)/2, in air that has expanded by a factor."""
+    """Return layer means of a smooth front, (1 + tanh)/2, in air that has expanded by a factor."""
     middle, width = 300.0 * factor, 80.0 * factor
     integral = 0.5 * (faces + width * np.log(np.cosh((faces - middle) / width)))
     return np.asarray(np.diff(integral) / np.diff(faces))
 
 
 def lift(layers: int) -> Errors:
-    """Let air rise by thinning it evenly, without any wind, and compare a front in it with the exact one.
+    """Return the errors of a front in air that rises because its density decreases evenly, without any wind.
 
-    The density falls linearly to 0.6 of itself everywhere; continuity makes w = 0.4 z / (T - 0.4 t), and what was at z
+    The density falls linearly to 0.6 of its value everywhere. Continuity gives w = 0.4 z / (T - 0.4 t), and air from z
     ends at z / 0.6.
     """
     case = _case(alternating_tops(layers), diffusion=False)
@@ -70,36 +70,36 @@ def lift(layers: int) -> Errors:
 
 
 def mix(tops: Array, step: str) -> Array:
-    """Let the mode 1 + cos(pi z / H) decay by diffusion in uniform air; return its profile at the end."""
+    """Return the profile of the mode 1 + cos(pi z / H) after its decay by diffusion in uniform air."""
     case = _case(tops, diffusion=True, step=step)
     still = xr.Dataset({**_STILL, "air_pressure": ((), 1e5), "atmosphere_heat_diffusivity": ((), _DIFFUSIVITY)})
     with Simulation(case, still, _profile(0.5 * (1.0 + _mode(case.make_grid().layer_faces)))) as simulation:
         simulation.run()
-        return np.asarray(2.0 * simulation["TRACER"].values[:, 0, 0])  # half of it, as no part of air exceeds 1
+        return np.asarray(2.0 * simulation["TRACER"].values[:, 0, 0])  # half of it, because mixing ratios are at most 1
 
 
 def _mode(faces: Array) -> Array:
-    """Return the means of cos(pi z / H) between faces."""
+    """Return the layer means of cos(pi z / H)."""
     wave = np.pi / _TOP
     return np.asarray(np.diff(np.sin(wave * faces)) / (wave * np.diff(faces)))
 
 
 def decay(rate: float) -> float:
-    """Return what is left of a mode at the end."""
+    """Return the fraction of a mode that is left at the end."""
     return float(np.exp(-rate * 3600.0 * _HOURS))
 
 
 def error_of_space(layers: int, step: str = "60 s") -> float:
-    """Return the greatest error of the decaying mode against the exact one, on layers that grow."""
+    """Return the largest error of the decaying mode, on layers whose thickness grows."""
     tops = growing_tops(layers)
     exact = 1.0 + decay(_DIFFUSIVITY * (np.pi / _TOP) ** 2) * _mode(np.concatenate([[0.0], tops]))
     return float(np.abs(mix(tops, step) - exact).max())
 
 
 def error_of_time(layers: int, step: str) -> float:
-    """Return the greatest error on equal layers against the exact solution of the discrete equation in z.
+    """Return the largest error on equal layers against the exact solution of the discrete equation in z.
 
-    The mode's means are an eigenvector of the second-order difference: rate 4 K / dz^2 sin^2(pi dz / 2 H).
+    The layer means of the mode are an eigenvector of the second-order difference: rate 4 K / dz^2 sin^2(pi dz / 2 H).
     """
     tops, thickness = equal_tops(layers), _TOP / layers
     rate = 4.0 * _DIFFUSIVITY / thickness**2 * np.sin(0.5 * np.pi * thickness / _TOP) ** 2
@@ -108,9 +108,9 @@ def error_of_time(layers: int, step: str) -> float:
 
 
 def fill(integrator: str, step: str) -> float:
-    """Return the relative error of what emission E and deposition at a velocity v make of still air in one layer h.
+    """Return the relative error for emission E and deposition with the velocity v in still air, in a layer of depth h.
 
-    dq/dt = E/A - v/h q from q0: q = E h/(A v) (1 - exp(-v t/h)) + q0 exp(-v t/h), with the layer's air A [mol].
+    dq/dt = E/A - v/h q from q0: q = E h/(A v) (1 - exp(-v t/h)) + q0 exp(-v t/h), with the air A of the layer [mol].
     """
     chimney = {"species": "TRACER", "lon": 0.5, "lat": 45.5, "rate": f"{_EMITTED!r} mol/s"}
     case = tracer_case(
@@ -129,7 +129,7 @@ def fill(integrator: str, step: str) -> float:
 
 
 def check_sources() -> list[Figure]:
-    """Return error and order of emission and deposition in still air by both integrators."""
+    """Return error and order of emission and deposition in still air, for both integrators."""
     figures = []
     for integrator in ("imex", "strang"):
         coarse, fine = (fill(integrator, step) for step in ("600 s", "300 s"))

@@ -1,10 +1,10 @@
-"""The observed order in time of all integrators, on a small smooth problem, by the reference executor.
+"""Observed order in time of all integrators, on a small smooth problem, by the reference executor.
 
-Two species, A + B -> 2 B, A emitted and B deposited at the ground, are carried by a wind through a row of columns,
-mixed vertically, and diffuse between columns. Wind, mixing and the temperature of the reaction change linearly with
-time. Operators do not commute, so that splittings show their order. The wind is slow and profiles are smooth, so that
-the limiter takes the same branch nearly everywhere. The exact solution in time is that of IMEX in small steps,
-extrapolated.
+Two species react, A + B -> 2 B; A is emitted, and B is deposited at the ground. A wind transports them through a row
+of columns. They are mixed vertically and diffuse between columns. Wind, mixing and the temperature of the reaction
+change linearly with time. The operators do not commute, so that splittings show their order. The wind is slow and the
+profiles are smooth, so that the limiter takes the same branch nearly everywhere. The exact solution in time is that of
+IMEX in small steps, extrapolated.
 """
 
 from collections.abc import Sequence
@@ -41,16 +41,16 @@ from airshed.program.weights import FORMULAS
 from airshed.verify.figure import Figure, observed_order
 
 LENGTH: Final = 3600.0
-"""Of the problem [s]."""
+"""Length of the problem [s]."""
 
 STEPS: Final = (8, 16)
-"""Numbers of steps whose errors give the order."""
+"""Numbers of steps; the order follows from their errors."""
 
 FINE: Final = 64
-"""Steps of the finest run of the exact solution, which a run of half as many extrapolates."""
+"""Steps of the finest run for the exact solution, extrapolated with a run of half as many steps."""
 
 TOLERANCE: Final = 0.15
-"""Greatest difference of the observed order from that of the program."""
+"""Largest amount by which the observed order may be below that of the program."""
 
 _LEVELS, _COLUMNS = 2, 5
 _AIR: Final = 1e10  # [mol] in a cell
@@ -65,7 +65,7 @@ _RATE: Final = 3e-19  # [cm3/s/K]
 
 @dataclass(frozen=True)
 class Problem:
-    """A smooth problem of transport, columns and chemistry: its constants and its state at the start."""
+    """Smooth problem of transport, columns and chemistry: its constants and its initial state."""
 
     setup: StepSetup
     layout: Layout
@@ -98,7 +98,7 @@ def make_problem() -> Problem:
 
 
 def run(program: Program, steps: int, problem: Problem) -> Array:
-    """Return the mixing ratios after all of the time, in equal steps."""
+    """Return the mixing ratios at the end, after equal steps."""
     executor = ReferenceExecutor(program, problem.setup, problem.layout, problem.chemistry, problem.start)
     ends, previous = np.linspace(0.0, LENGTH, steps + 1), None
     for begin, end in pairwise(ends.tolist()):
@@ -109,7 +109,7 @@ def run(program: Program, steps: int, problem: Problem) -> Array:
 
 
 def _record(stage: Stage, problem: Problem, span: tuple[float, float], previous: float | None) -> StageRecord:
-    """Return what a stage is given over its span [s]."""
+    """Return the inputs of a stage over its time span [s]."""
     begin, end = span
     if not stage.operators:
         return SumRecord()
@@ -147,13 +147,13 @@ def _record(stage: Stage, problem: Problem, span: tuple[float, float], previous:
 
 
 def exact_solution(problem: Problem) -> Array:
-    """Return the mixing ratios at the end, exact in time but for terms of third order."""
+    """Return the mixing ratios at the end, exact in time except for terms of third order."""
     coarse, fine = (run(imex(), steps, problem) for steps in (FINE // 2, FINE))
     return np.asarray((4.0 * fine - coarse) / 3.0)
 
 
 def order_of(program: Program, problem: Problem, exact: Array) -> float:
-    """Return the observed order of a program, from the errors of all species relative to their greatest values."""
+    """Return the observed order of a program, from the errors of all species relative to their largest values."""
     scale = exact.max(axis=(1, 2, 3), keepdims=True)
     coarse, fine = (float(np.abs((run(program, steps, problem) - exact) / scale).mean()) for steps in STEPS)
     return observed_order(coarse, fine)

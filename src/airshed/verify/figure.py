@@ -1,4 +1,4 @@
-"""What a check finds: a number, and the limit that it must keep."""
+"""Figures of checks: a number, and its threshold."""
 
 from dataclasses import dataclass
 from math import isfinite, log2
@@ -6,9 +6,9 @@ from math import isfinite, log2
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a check; it holds when it is finite and at most (or at least) the limit.
+    """Number of a check; it passes if it is finite and at most (or at least) the limit.
 
-    reference  what the number is in the literature, in theory, or in another implementation
+    reference  the number in the literature, in theory, or in another implementation
     """
 
     test: str
@@ -20,15 +20,15 @@ class Figure:
 
     @property
     def ok(self) -> bool:
-        """Whether the figure keeps its limit."""
+        """True if the figure is within its limit."""
         return isfinite(self.value) and (self.value >= self.limit if self.at_least else self.value <= self.limit)
 
     @property
     def threshold(self) -> str:
-        """The limit as text."""
+        """Limit as text."""
         return f"{'>=' if self.at_least else '<='} {self.limit:g}"
 
 
 def observed_order(coarse: float, fine: float) -> float:
-    """Return p of an error that goes as h^p, from the errors at h and h/2."""
+    """Return the order p of an error proportional to h^p, from the errors at h and h/2."""
     return log2(coarse / fine)

@@ -1,4 +1,4 @@
-"""Pasture in cells with random soils, plants, states and weather: invariants of any cell, and derivatives of a day."""
+"""Pasture in cells with random soils, plants, states and weather: invariants of all cells, and derivatives of a day."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ OPTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
         "erosion": {"on": True},
     },
 }
-"""Settings of processes: what is usual, and whatever else there is."""
+"""Settings of processes: the published ones, and all other options."""
 
 _FIRST: Final = np.datetime64("2001-01-01")
 _TOTALS: Final = tuple(spec.name for spec in TOTALS)
@@ -55,15 +55,15 @@ class Cells:
 
     @property
     def days(self) -> int:
-        """The number of days of the weather."""
+        """Number of days of the weather."""
         return len(self.weather["rain"])
 
     def day(self, number: int) -> dict[str, Array]:
-        """Return all values of a day, with the state of the start."""
+        """Return all values of a day, with the initial state."""
         return {**self.parameters, **self.state, **{name: each[number] for name, each in self.weather.items()}}
 
     def smooth_day(self, number: int) -> dict[str, Array]:
-        """Return all values of a day off kinks: in cells whose layers hold water that moves, trees less deep in it."""
+        """Return all values of a day away from switches: cells with mobile water, and higher limits of trees."""
         moving = np.all(
             [
                 (self.parameters[f"thickness_{n}"] == 0.0)
@@ -77,7 +77,7 @@ class Cells:
 
 
 def random_cells(count: int, days: int, seed: int) -> Cells:
-    """Return cells of as many random classes, and weather that may be as wet, dry, hot and cold as it likes."""
+    """Return cells with random classes, and weather with a wide range of rain and temperature."""
     random = np.random.default_rng(seed)
     soils, pastures = zip(*((_soil(random), _pasture(random)) for _ in range(count)), strict=True)
     woods = [Trees(root_depth=random.uniform(0.0, 2000.0), root_uptake=(random.uniform(0.0, 1.0),) * 4)]
@@ -93,7 +93,7 @@ def _soil(random: np.random.Generator) -> Any:
     layers = int(random.integers(1, 5))
     limits = np.sort(random.uniform(0.0, 0.6, (4, layers)), axis=0)
     if random.random() < 0.1:
-        limits[:] = limits[0]  # it holds nothing that moves
+        limits[:] = limits[0]  # no mobile water
     named = dict(zip(("air_dry", "lower_limit", "drained_upper_limit", "saturation"), limits.tolist(), strict=True))
     return Soil(
         thickness=random.uniform(20.0, 800.0, layers).tolist(), **named,
@@ -128,7 +128,7 @@ def _pasture(random: np.random.Generator) -> Any:
 
 
 def _state(random: np.random.Generator, parameters: Mapping[str, Array], count: int) -> dict[str, Array]:
-    """Water between air-dry and saturation, some pools empty, and in some cells sums that are 0 after a reset."""
+    """Return states with water between air-dry and saturation, some empty pools, and some sums that are 0."""
     state = {spec.name: np.zeros(count) for spec in STATE}
     for layer in LAYERS:
         least, most = parameters[f"air_dry_{layer}"], parameters[f"saturation_{layer}"]
@@ -172,10 +172,10 @@ SMOOTH: Final = (
     *(spec.name for spec in PARAMETERS if spec.unit != "d"),
     *(spec.name for spec in WEATHER if spec.name not in ("day_of_year", "month", "prescribed_litter")),
 )
-"""Inputs by which a day may be differentiated: all but dates."""
+"""Inputs with derivatives: all except dates."""
 
 
-# Pasture in cells with random soils, plants and weather: what must hold in any of them, and derivatives of a day.
+# Invariants of cells with random soils, plants and weather, and derivatives of a day.
 
 
 _CLOSED: Final[Mapping[Precision, float]] = {"double": 1e-9, "single": 1e-4}
@@ -184,7 +184,7 @@ _STORES: Final = (*(f"water_{layer}" for layer in LAYERS), *POOLS, "litter")
 
 
 def check(*, full: bool = False) -> list[Figure]:
-    """Return the figures of properties, balances, precisions and derivatives; `full` takes more cells and days."""
+    """Return the figures of properties, balances, precisions and derivatives; `full` has more cells and days."""
     cells = random_cells(2000 if full else 300, 1096 if full else 400, seed=16)
     found = []
     for options in OPTIONS:
@@ -196,7 +196,7 @@ def check(*, full: bool = False) -> list[Figure]:
 
 
 def check_properties(points: Points, cells: Cells, options: str, precision: Precision) -> list[Figure]:
-    """Return what is below 0, above saturation, or no number on any evening, and the balances of the whole run."""
+    """Return the figures of negative, oversaturated and non-finite values, and of the balances of the run."""
     step = points.compiled(precision)
     names = [name for name in points.outputs if name in cells.state]
     each = {name: np.empty((cells.days, cells.state["litter"].size)) for name in names}
@@ -206,7 +206,7 @@ def check_properties(points: Points, cells: Cells, options: str, precision: Prec
 
 
 def figures_of(each: Mapping[str, Array], cells: Cells, name: str, precision: Precision) -> list[Figure]:
-    """Return the figures of a run: `each` state (day, cell) by its name."""
+    """Return the figures of a run; `each` has the states (day, cell) by name."""
     least = min(float(np.min(each[store])) for store in _STORES)
     over = max(float((each[f"water_{n}"] - cells.parameters[f"saturation_{n}"]).max()) for n in LAYERS)
     strange = sum(int(np.count_nonzero(~np.isfinite(values))) for values in each.values())
@@ -223,21 +223,22 @@ def figures_of(each: Mapping[str, Array], cells: Cells, name: str, precision: Pr
 
 
 def check_twin(points: Points, cells: Cells, options: str) -> Figure:
-    """Return how far code and NumPy are apart after a day, by the size of each output."""
+    """Return the largest relative difference of compiled code from NumPy after a day."""
     values, step = {**cells.day(0), **points.numbers}, points.compiled()
     by_code, by_numpy = step(values), points.reference(values)
     step.close()
-    apart = [
+    error = [
         float((np.abs(one - other) / (1.0 + np.abs(other))).max())
         for one, other in zip(by_code, by_numpy.values(), strict=True)
     ]
-    return Figure(f"pasture {options}", "code beside NumPy", max(apart), 1e-11, reference="round-off")
+    return Figure(f"pasture {options}", "compiled code against NumPy", max(error), 1e-11, reference="round-off")
 
 
 def check_derivatives(points: Points, cells: Cells, options: str) -> list[Figure]:
-    """Return the dot product of tangent and adjoint of a day, and the tangent beside central differences.
+    """Return the dot-product error of tangent and adjoint of a day, and the error of the tangent against differences.
 
-    Differences are by parts of the inputs: an input that is 0, such as an empty pool, stands on a kink and stays.
+    Differences are relative to the inputs: an input that is 0, such as an empty pool, is not differentiable and is not
+    changed.
     """
     values, random = {**cells.day(1), **points.numbers}, np.random.default_rng(4)
     wrt = [name for name in SMOOTH if name in points.inputs]
@@ -249,12 +250,12 @@ def check_derivatives(points: Points, cells: Cells, options: str) -> list[Figure
     product = dot_product(_tangents(points, values, changes), seeds, adjoints, list(changes.values()))
     values = {**cells.smooth_day(1), **points.numbers}
     changes = {name: random.normal(size=values["rain"].shape) * 1e-2 * np.abs(values[name]) for name in wrt}
-    apart, decided = beside_differences(points, values, changes, _tangents(points, values, changes))
+    error, decided = compare_with_differences(points, values, changes, _tangents(points, values, changes))
     name = f"pasture {options}"
     return [
         Figure(name, "dot product of tangent and adjoint", product, 1e-12, reference="round-off"),
-        Figure(name, "tangent beside differences", apart, 1e-5, reference="0"),
-        Figure(name, "part of values where differences are smooth", decided, 0.9, at_least=True, reference="1"),
+        Figure(name, "tangent against differences", error, 1e-5, reference="0"),
+        Figure(name, "fraction of values with smooth differences", decided, 0.9, at_least=True, reference="1"),
     ]
 
 
@@ -266,28 +267,28 @@ def _tangents(points: Points, values: Mapping[str, Array], changes: Mapping[str,
 def dot_product(
     tangents: Sequence[Array], seeds: Sequence[Array], adjoints: Sequence[Array], changes: Sequence[Array]
 ) -> float:  # fmt: skip
-    """Return the greatest difference of <w, M d> and <M^T w, d> of a cell, by the size of what they add up."""
+    """Return the largest difference of <w, M d> and <M^T w, d> in a cell, relative to the sum of magnitudes."""
     left = np.sum([one * other for one, other in zip(tangents, seeds, strict=True)], axis=0)
     right = np.sum([one * other for one, other in zip(adjoints, changes, strict=True)], axis=0)
     size = np.sum([np.abs(one * other) for one, other in zip(adjoints, changes, strict=True)], axis=0)
     return float((np.abs(left - right) / (1.0 + size)).max())
 
 
-def beside_differences(
+def compare_with_differences(
     points: Points, values: Mapping[str, Array], changes: Mapping[str, Array], tangents: Sequence[Array]
 ) -> tuple[float, float]:
-    """Return how far tangents are from central differences where these are smooth, and the part where they are.
+    """Return the largest error of tangents against smooth central differences, and the fraction of smooth ones.
 
-    Between kinks two differences, of one width and of half of it, agree; a kink within them sets them apart.
+    Differences of one width and of half of it agree if there is no switch within them.
     """
     wide, narrow = (_differences(points, values, changes, width) for width in (2e-4, 1e-4))
-    apart, smooth = 0.0, 0
+    error, smooth = 0.0, 0
     for tangent, one, other in zip(tangents, wide, narrow, strict=True):
         size = 1e-3 + np.abs(other)
         same = np.abs(one - other) < 1e-6 * size
         smooth += int(np.count_nonzero(same))
-        apart = max(apart, float((np.abs(tangent - other) / size)[same].max(initial=0.0)))
-    return apart, smooth / (len(tangents) * tangents[0].size)
+        error = max(error, float((np.abs(tangent - other) / size)[same].max(initial=0.0)))
+    return error, smooth / (len(tangents) * tangents[0].size)
 
 
 def _differences(

@@ -1,7 +1,7 @@
-"""Pasture beside the outputs of APSIM-GRASP that were published with it: bare soil, cover, growth, trees, 43 years.
+"""Pasture against published outputs of APSIM-GRASP: bare soil, cover, growth, trees, 43 years.
 
-They are not Airshed's to ship. A folder that has them (grasp_refset, tree, site67) is named by the environment variable
-AIRSHED_GRASP_REFERENCE; without it there are no such figures.
+Their licence does not allow Airshed to ship them. The environment variable AIRSHED_GRASP_REFERENCE is their folder,
+with grasp_refset, tree and site67; without it there are no such figures.
 """
 
 import os
@@ -27,14 +27,14 @@ NEEDED: Final = (
 )  # fmt: skip
 
 LACKING: Final = (
-    f"pasture beside GRASP: it needs published outputs of APSIM-GRASP; name their folder in {VARIABLE}, with "
+    f"comparison with GRASP: it needs published outputs of APSIM-GRASP; set {VARIABLE} to their folder, with "
     f"{', '.join(NEEDED)}"
 )
-"""What is said where there are no such outputs."""
+"""Note for missing outputs."""
 
 _WATER: Final[Mapping[Precision, float]] = {"double": 0.002, "single": 0.02}
 _DIGIT: Final = 0.05
-"""Half of the last digit that is printed of growth [kg/ha]."""
+"""Half of the last printed digit of growth [kg/ha]."""
 
 _PRINTED: Final = "half a printed digit"
 
@@ -53,7 +53,7 @@ _UNDER_TREES: Final[Mapping[str, Any]] = {
     "soil": {"set": "regression", "runoff_depth": 450.0},
     "pasture": {"set": "regression", **_NO_GROWTH, "dry_detachment": 0.0, "wet_detachment": 0.0},
     "land": {"tree_basal_area": 3.0, "trees": {"root_depth": 1250.0, "root_uptake": [0.5, 0.5, 0.5, 0.0]}},
-    # The reference has a cover of 0.15, which dead matter makes here, and a soil whose second stage has long gone on.
+    # The reference has a cover of 0.15, made of dead matter here, and a soil late in its second stage.
     "initial": {
         "basal_area": 0.0, "dead_leaf": 750.0, "dead_stem": 750.0, "stage_1": 6.0, "stage_2": 25.0,
         "water_1": 5.0, "water_2": 40.0, "water_3": 50.0, "water_4": 50.0,
@@ -71,7 +71,7 @@ _SITE67: Final[Mapping[str, Any]] = {
     "initial": {"wetness": 1.0, "litter": 1000.0, "basal_area": 0.0},
     "events": {
         "fire": [{"date": "09-01"}],
-        # What the station's record of mowing and sampling set at the end of the day before.
+        # Values from the station's record of mowing and sampling, at the end of the day before.
         "set": [
             {"date": "1957-02-01", "basal_area": 4.4},
             {"date": "1991-10-12", "green_leaf": 351.0, "green_stem": 351.0, "dead_leaf": 0.0, "dead_stem": 0.0},
@@ -84,7 +84,7 @@ _SITE67: Final[Mapping[str, Any]] = {
 
 
 def reference_folder() -> Path | None:
-    """Return the folder of the reference outputs, None where the environment names none; raises DataError."""
+    """Return the folder of the reference outputs, None without the variable; raises DataError if it lacks a file."""
     if not (named := os.environ.get(VARIABLE, "")):
         return None
     lacking = [name for name in NEEDED if not (Path(named) / name).is_file()]
@@ -94,7 +94,7 @@ def reference_folder() -> Path | None:
 
 
 def check(folder: Path, precision: Precision = "double") -> list[Figure]:
-    """Return the figures beside all references."""
+    """Return the figures of all comparisons."""
     steps = [figure for step in _STEPS for figure in check_step(folder, step, precision)]
     return [*steps, *check_trees(folder, precision), *check_site67(folder, precision)]
 
@@ -105,7 +105,7 @@ def check_both(folder: Path) -> list[Figure]:
 
 
 def check_step(folder: Path, step: str, precision: Precision = "double", **other: Any) -> list[Figure]:
-    """Return the figures of a step of the regression set; `other` settings take the place of its own."""
+    """Return the figures of a step of the regression set; `other` settings replace its own."""
     published = read_out(folder / "grasp_refset" / f"{step}.out")
     days = len(published["sw_index"])
     station = read_met(folder / "grasp_refset" / "narayen.met")
@@ -113,12 +113,24 @@ def check_step(folder: Path, step: str, precision: Precision = "double", **other
     case = PointCase.from_dict({**_SOIL, **_STEPS[step], "precision": precision, **other})
     found = simulate(case, station, published["surfaceom_wt"])
     name, limit = f"pasture {step}, {precision}", _WATER[precision]
-    water = max(_apart(found[f"water_{layer}"], published[f"sw_dep({layer})"]) for layer in LAYERS)
-    figures = [Figure(name, "water of layers apart [mm]", water, limit, reference=_PRINTED)]
+    water = max(_largest_difference(found[f"water_{layer}"], published[f"sw_dep({layer})"]) for layer in LAYERS)
+    figures = [Figure(name, "water of layers, largest difference [mm]", water, limit, reference=_PRINTED)]
     if step == "step6":
         figures += [
-            _figure(name, "transpiration apart [mm]", found["transpiration"], published["transpiration"], limit),
-            _figure(name, "growth by light apart [kg/ha]", found["light_growth"], published["growth_photo"], _DIGIT),
+            _figure(
+                name,
+                "transpiration, largest difference [mm]",
+                found["transpiration"],
+                published["transpiration"],
+                limit,
+            ),
+            _figure(
+                name,
+                "growth by light, largest difference [kg/ha]",
+                found["light_growth"],
+                published["growth_photo"],
+                _DIGIT,
+            ),
         ]
     return figures
 
@@ -132,8 +144,8 @@ def check_trees(folder: Path, precision: Precision = "double", **other: Any) -> 
     water = np.sum([found[f"water_{layer}"] for layer in LAYERS], axis=0)
     name, limit = f"pasture under trees, {precision}", _WATER[precision]
     return [
-        _figure(name, "water of the soil apart [mm]", water, published["sw_dep()"], limit),
-        _figure(name, "water use apart [mm]", found["tree_water_use"], published["transpiration"], limit),
+        _figure(name, "water of the soil, largest difference [mm]", water, published["sw_dep()"], limit),
+        _figure(name, "water use, largest difference [mm]", found["tree_water_use"], published["transpiration"], limit),
     ]
 
 
@@ -152,13 +164,13 @@ def check_site67(folder: Path, precision: Precision = "double", **other: Any) ->
 
 
 def _cover(found: Series) -> Array:
-    """Cover at the end of the day; the model has that of its morning."""
+    """Return the cover at the end of the day; the model has the cover at its start."""
     green = np.where(found["green"] > 1.0, 1.0 - 0.5 ** (found["green"] / 1600.0), 0.0)
     return np.asarray(1.0 - (1.0 - green) * (1.0 - np.minimum(1e-4 * found["dead"], 1.0)))
 
 
 def read_out(path: Path) -> dict[str, Array]:
-    """Return the columns of an output file of APSIM by their names; of two with one name the first."""
+    """Return the columns of an output file of APSIM by name; of two with the same name the first."""
     lines = [line.split() for line in read_text(path).splitlines()]
     head = next((words for words in lines if words and words[0].lower() == "date"), None)
     if head is None:
@@ -172,10 +184,10 @@ def read_out(path: Path) -> dict[str, Array]:
 
 
 def _figure(name: str, what: str, found: Array, published: Array, limit: float) -> Figure:
-    return Figure(name, what, _apart(found, published), limit, reference=_PRINTED)
+    return Figure(name, what, _largest_difference(found, published), limit, reference=_PRINTED)
 
 
-def _apart(one: Array, other: Array) -> float:
+def _largest_difference(one: Array, other: Array) -> float:
     return float(np.abs(one - other).max())
 
 

@@ -1,4 +1,4 @@
-"""Compares a process with its reference implementation: random trials, each with a negative control."""
+"""Comparison of a process with its reference implementation: random trials, and negative controls."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,17 +12,17 @@ from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
 
 SAME: Final = 1e-12
-"""Greatest difference of a compiled step from the reference implementation, in double precision."""
+"""Largest difference of a compiled step from the reference implementation, in double precision."""
 
 NOTICED: Final = 1e-10
-"""Least difference by which a field or a number that is 10 % off is noticed."""
+"""Smallest difference that a field or a number with an error of 10 % must cause."""
 
 _SPOILT: Final = 1.1
 _STEPS: Final = (two_step_weights(100.0, None), two_step_weights(130.0, 100.0))
 
 
 def check_operators(name: str, operators: Sequence[Operator], network: ReactionNetwork) -> list[Figure]:
-    """Return differences of the compiled step from the reference, as it is and with wrong inputs.
+    """Return differences of the compiled step from the reference, with correct and with wrong inputs.
 
     Fields and states are random, so that every formula, index and term of a budget contributes. The figures do not
     check whether the declaration is the intended one. There is one control for each field and number.

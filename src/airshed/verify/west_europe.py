@@ -1,8 +1,8 @@
-"""Checks on the case west-europe: passive tracers on its winds, full chemistry, threads and precision, integrators.
+"""Checks with the case west-europe: passive tracers in its winds, full chemistry, threads, precision, integrators.
 
-IMEX and Strang splitting share transport and column, but no chemistry: IMEX sweeps over the species of a column, Strang
-splitting takes Rosenbrock steps in every cell, from code that another generator writes. Where neither transport nor
-sources act both solve the same equations, so that their difference is an error of one of them.
+IMEX and Strang splitting share transport and columns, but no chemistry. IMEX sweeps over the species of a column;
+Strang splitting takes Rosenbrock steps in every cell, with code of another generator. Without transport and sources
+both solve the same equations, so that their difference is an error of one of them.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,10 @@ from airshed.verify.figure import Figure, observed_order
 
 CASE: Final = "west-europe"
 LIMIT_OF_CLIPPING: Final = {"imex": 1e-12, "strang": 1e-11}
-"""Share of what chimneys emit that may be clipped. In the one-step formula of Strang splitting a weight of transport is
-negative: 4e-13 at a Courant number of 0.4, 2e-17 at 0.1, and nothing with two Euler steps in its place."""
+"""Largest clipped fraction of the emission of chimneys.
+
+In the one-step formula of Strang splitting, a weight of transport is negative. It clips 4e-13 at a Courant number of
+0.4, 2e-17 at 0.1, and 0 with two Euler steps instead."""
 
 _RATE: Final = 2.0  # [mol/s] of each chimney
 _BACKGROUND: Final = 1e-9
@@ -30,7 +32,7 @@ _CHIMNEYS: Final = ((6.7, 51.4, 100), (2.35, 48.85, 20), (9.2, 45.5, 20), (0.1, 
 
 
 def real_case(length: str = "24 h", threads: int = 1, **sections: Mapping[str, Any]) -> Case:
-    """Return west-europe with passive tracers: 1 ppb of TRACER everywhere and beyond the edges, chimneys of TRACER2."""
+    """Return west-europe with passive tracers: 1 ppb of TRACER everywhere and at the boundary, chimneys of TRACER2."""
     whole = Case.load(CASE)
     chimneys = [
         {"species": "TRACER2", "lon": lon, "lat": lat, "height": f"{height} m", "rate": f"{_RATE} mol/s"}
@@ -52,7 +54,7 @@ def real_case(length: str = "24 h", threads: int = 1, **sections: Mapping[str, A
 
 
 def check_uniform(case: Case) -> list[Figure]:
-    """Return how uniform a uniform tracer stays at every step, how far the air drifts, and if plumes stay positive."""
+    """Return the deviation of a uniform tracer over all steps, the drift of the air, and the minimum of plumes."""
     uniform = drift = 0.0
     with Simulation(case) as simulation:
 
@@ -78,16 +80,16 @@ def check_uniform(case: Case) -> list[Figure]:
 
 
 def air_drift(simulation: Simulation) -> float:
-    """Return the greatest relative deviation of the air that the model has advanced from the air that was given."""
+    """Return the largest relative deviation of the advanced air of the model from the air of the meteorology."""
     model = simulation.model
     advanced = model.layout.unpack(model.stepper.state.air) / model.grid.cell_volume
     return float(np.abs(advanced / simulation["air_density"].values - 1.0).max())
 
 
 def check_budget(case: Case) -> list[Figure]:
-    """Return how well budgets with emission, deposition, in- and outflow close, and if they are what was asked for.
+    """Return the residuals of budgets with emission, deposition, inflow and outflow, and the error of the emission.
 
-    The amounts at both ends are counted here from mixing ratios and air; emission is known from the case.
+    The initial and final amounts are computed from mixing ratios and air; the case has the exact emission.
     """
     with Simulation(case) as simulation:
         before = [content(simulation, name) for name in ("TRACER", "TRACER2")]
@@ -112,18 +114,18 @@ def check_budget(case: Case) -> list[Figure]:
 
 
 def content(simulation: Simulation, species: str) -> float:
-    """Return how much of a species there is in the model's air [mol]."""
+    """Return the amount of a species in the air of the model [mol]."""
     air = simulation.model.layout.unpack(simulation.model.stepper.state.air)
     return float(np.sum(simulation[species].values * air))
 
 
-# The full chemistry on a cut of the case west-europe: budgets of nitrogen and sulphur, and the iteration's drift.
+# Full chemistry in a part of the case west-europe: budgets of nitrogen and sulphur, and the drift of the iteration.
 
 
 FAMILIES: Final = ("nitrogen", "sulphur")
 MORNING: Final = "2022-08-31T06:00:00Z"
 LIMIT_OF_SWEEPS: Final = {4: 1e-3, 16: 1e-6, 64: 1e-10, 128: 1e-13}
-"""Greatest drift over emitted by number of sweeps: it goes to round-off."""
+"""Largest drift relative to emission by number of sweeps: it converges to round-off."""
 
 _CUT: Final = {"lon": [4.0, 8.0], "lat": [49.0, 53.0]}  # 16 x 16 columns with the Ruhr, the Randstad and Belgium
 _CONVERGED: Final = "exact: 0 once converged"
@@ -133,11 +135,11 @@ _BOUNDARY: Final[dict[str, Any]] = {
     "scale": {"O3": 1.3, "CO": 1.4, "NO2": 5, "HNO3": 2, "PAN": 2, "SO2": 3, "HCHO": 3, "C2H6": 2, "NC4H10": 2,
               "H2O2": 0.25, "CH3O2H": 0.25},
 }  # fmt: skip
-"""Of the test problem, whatever the case has: its air is the initial state, to which the limits of drifts belong."""
+"""Boundary of the test problem, independent of the case: the limits of drifts apply to its air."""
 
 
 def cut_case(length: str, *, start: str | None = None, **sections: Mapping[str, Any]) -> Case:
-    """Return a part of west-europe with a boundary of its own, from the start of the case or another; no spin-up."""
+    """Return a part of west-europe with its own boundary, from the start of the case or another; no spin-up."""
     whole = Case.load(CASE)
     data = whole.to_dict()
     chosen: dict[str, Any] = {
@@ -165,7 +167,7 @@ def share(budget: xr.Dataset, family: str, term: str, of: str) -> float:
 
 
 def check_drift(case: Case) -> list[Figure]:
-    """Return how the budgets of the families close in a case, and the drift of the iteration at its sweeps."""
+    """Return the residuals of the budgets of the families in a case, and the drift of the iteration."""
     budget, integrator = family_budgets(case), case.chemistry.integrator
     by, limit, reference = f", {case.chemistry.sweeps} sweeps", 5e-3, _CONVERGED
     if integrator == "strang":
@@ -182,7 +184,7 @@ def check_drift(case: Case) -> list[Figure]:
 
 
 def check_convergence(sweeps: Mapping[int, float] = LIMIT_OF_SWEEPS) -> list[Figure]:
-    """Return the drift of nitrogen in the first hour, when it is greatest, for numbers of sweeps with their limits."""
+    """Return the drift of nitrogen in the first hour, with its maximum, for numbers of sweeps with their limits."""
     test = "nitrogen, first hour of full chemistry"
     figures = []
     for count, limit in sweeps.items():
@@ -192,18 +194,18 @@ def check_convergence(sweeps: Mapping[int, float] = LIMIT_OF_SWEEPS) -> list[Fig
     return figures
 
 
-# The same results on any number of threads, and close ones in single precision.
+# Equal results on any number of threads, and similar results in single precision.
 
 
 COMPARED: Final = ("O3", "NO2", "CO", "HNO3", "SO2", "HCHO")
-"""Species that single precision is compared for: abundant ones of each kind."""
+"""Species for the comparison with single precision: abundant ones of each kind."""
 
 
 State = dict[str, Array]
 """Mixing ratios (level, lat, lon) by species."""
 
 LIMIT_OF_SINGLE: Final = {"imex": 1e-5, "strang": 1e-4}
-"""A few times what was first found; Strang splitting may take other steps, within a tolerance of 1e-2 for each."""
+"""Some times the first measurement; Strang splitting can take other steps, with a tolerance of 1e-2 for each."""
 
 
 def final_state(case: Case) -> State:
@@ -214,12 +216,12 @@ def final_state(case: Case) -> State:
 
 
 def differing(one: State, other: State) -> int:
-    """Return in how many numbers two states differ in any bit."""
+    """Return the count of numbers with different bits in two states."""
     return sum(int(np.count_nonzero(one[name] != other[name])) for name in one)
 
 
 def distance(one: State, other: State, species: str) -> float:
-    """Return the greatest difference of a species over its greatest mixing ratio."""
+    """Return the largest difference of a species relative to its largest mixing ratio."""
     return float(np.abs(one[species] - other[species]).max() / np.abs(one[species]).max())
 
 
@@ -231,7 +233,7 @@ def with_settings(case: Case, **sections: dict[str, Any]) -> Case:
 
 
 def compare(case: Case, threads: int = 2) -> list[Figure]:
-    """Return the numbers that differ between 1 and more threads, and the distance of single from double precision."""
+    """Return the count of numbers that differ between 1 and more threads, and the error of single precision."""
     double = final_state(case)
     parallel = final_state(with_settings(case, run={"threads": threads}))
     single = final_state(with_settings(case, chemistry={"precision": "single"}))
@@ -254,16 +256,16 @@ def compare(case: Case, threads: int = 2) -> list[Figure]:
 
 
 def check_threads(length: str = "1 h") -> list[Figure]:
-    """Return what :func:`compare` finds in a part of west-europe by IMEX."""
+    """Return the figures of :func:`compare` in a part of west-europe, for IMEX."""
     return compare(cut_case(length))
 
 
-# Integrators against each other and small steps, and Strang splitting by the checks that IMEX has to pass.
+# Integrators against each other and against small steps; Strang splitting in the checks of IMEX.
 
 
 INTEGRATORS: Final = ("imex", "strang")
 FINE: Final = {"integrator": "imex", "sweeps": 8}
-"""How the small-step reference is integrated."""
+"""Settings of the reference with small steps."""
 
 LEAST_ORDER: Final = {
     "imex": {"O3": 1.8, "NO2": 1.7, "CO": 1.8},
@@ -276,10 +278,10 @@ LEAST_ORDER: Final = {
 slow."""
 
 ABUNDANT: Final = 1e-16
-"""Greatest mixing ratio above which a species is compared."""
+"""Mixing ratio whose excess anywhere makes a species part of the comparison."""
 
 TIMES: Final = {"day": "2022-08-31T11:04:00Z", "night": "2022-08-31T00:00:00Z"}
-"""Half an hour before the sun is highest at 6.5 E, where it then stands still for both, and a time without it."""
+"""Times of comparison: half an hour before the highest sun at 6.5 E, where the sun changes least, and a dark one."""
 
 LIMIT_OF_SLOW: Final = 1e-5
 LIMIT_OF_ALL: Final = 1e-3
@@ -293,7 +295,7 @@ _TIGHT: Final = {
 
 
 def part(length: str, area: dict[str, list[float]], start: str = MORNING, **sections: Any) -> Case:
-    """Return a smaller part of west-europe than that of the other checks, with some settings changed."""
+    """Return a smaller part of west-europe than in the other checks, with some settings changed."""
     case = cut_case(length, start=start, **sections)
     data = case.to_dict()
     return Case.from_dict({**data, "grid": {**data["grid"], "area": area}}, base=case.base)
@@ -307,7 +309,7 @@ def still(start: str, step: str, chemistry: dict[str, Any]) -> Case:
 
 
 def check_chemistry() -> list[Figure]:
-    """Return how far small steps of IMEX end from Strang splitting, here Rosenbrock alone, by day and night."""
+    """Return the difference of IMEX with small steps from Strang splitting, here only Rosenbrock, by day and night."""
     figures = []
     for name, start in TIMES.items():
         exact = final_state(still(start, "60 s", _TIGHT))
@@ -349,7 +351,7 @@ def _l1(found: Any, exact: Any) -> float:
 
 
 def resumed(case: Case, until: str) -> State:
-    """Run a case up to a time into a folder, drop it, and return the end state of a run that goes on from disk."""
+    """Run a case up to a time into a folder, and return the end state of a run that resumes from the folder."""
     with TemporaryDirectory() as folder:
         with Simulation(case, output=Path(folder) / "run") as simulation:
             simulation.run(until=until)
@@ -359,7 +361,7 @@ def resumed(case: Case, until: str) -> State:
 
 
 def check_restart() -> list[Figure]:
-    """Return the numbers that differ when a run goes on from its newest restart on disk, for both integrators."""
+    """Return the count of numbers that differ after a resume from the newest restart on disk, for both integrators."""
     figures = []
     for integrator in INTEGRATORS:
         case = part("30 min", _RUHR, chemistry={"integrator": integrator}, restart={"every": "10 min"})
@@ -370,7 +372,7 @@ def check_restart() -> list[Figure]:
 
 
 def check_strang(deposition: dict[str, Any]) -> list[Figure]:
-    """Return what Strang splitting makes of the checks of IMEX: real winds, budgets, families, threads, precision."""
+    """Return the figures of Strang splitting for real winds, budgets, families, threads and precision."""
     chosen = {"integrator": "strang"}
     return [
         *check_uniform(real_case(chemistry=chosen)),

@@ -33,9 +33,9 @@ def sensitivity(
 ) -> "xr.Dataset":  # fmt: skip
     """Return the value of a receptor and its exact sensitivities to all inputs of the run.
 
-    The derivatives are those of the discrete steps of the run, to round-off; winds and temperatures are constant inputs. One run
-    forward and one backward pass take about five times as long as a run. With several ranks (``mpiexec -n 4``) all of
-    them call this, and all get the same result.
+    The derivatives are those of the discrete steps of the run, to round-off. Winds and temperatures are no inputs. A
+    forward run and a backward pass take about five times as long as a run. With several ranks (``mpiexec -n 4``) all
+    of them call this, and all get the same result.
 
     Parameters
     ----------
@@ -59,7 +59,32 @@ def sensitivity(
         ``value``, the measured value, and its derivatives. For pasture see
         :func:`airshed.inverse.receptors.point_sensitivity.sensitivity`.
 
-        ==================  ==========================  =========================================================    >>> found.emission.sel(species="NO").sum("hour").plot()
+        ==================  ==========================  ================================================================
+        variable            dimensions                  derivative with respect to
+        ==================  ==========================  ================================================================
+        ``initial``         species, level, lat, lon    mixing ratio at the start of the run, including its spin-up
+        ``emission``        species, hour, lat, lon     mol released into the lowest layer, evenly over an hour
+        ``per_tonne``       species, lat, lon           tonne released evenly until the last time measured [ppb]
+        ``boundary``        species, level              mixing ratio at the lateral boundary
+        ``top``             species                     mixing ratio above the domain
+        ``boundary_faces``  species, level, face        the same by lateral face cell, and by instant where it varies
+        ``rate``            reaction                    relative change of a rate constant
+        ``number``          name                        unit of a number of a process that can be set
+        ``relative_...``                                relative change of a process input, such as deposition velocity
+        ``emitted``         species, lat, lon           contribution of the emissions of the case, to first order
+        ``contribution``    source                      contribution by country and sector
+        ``adjoint_X``       time, level, lat, lon       jump of species X of ``receptor.fields`` at a time
+        ==================  ==========================  ================================================================
+
+    Raises
+    ------
+    CaseError
+        If the receptor or the case is wrong.
+
+    Examples
+    --------
+    >>> found = airshed.inverse.sensitivity("west-europe", {"species": "O3", "place": "Cologne", "time": "14 h"})
+    >>> found.emission.sel(species="NO").sum("hour").plot()
     """
     if progress is None:
         with ProgressBar(enabled=world().rank == 0) as bar:

@@ -30,23 +30,23 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, v
 // that atoms exchanged between species add up to zero when the sweeps have converged.
 template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, value* y) {
     value solved = value{};
-    pack kept = pack{}, missing = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
+    pack bounded = pack{}, missing = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
     for (int z = NZ - 1; z >= 0; z--) {
         solved = fused(e.slope[z], solved, e.constant[z]);
         const value limited = not_below_zero(solved);
         y[s * NZ + z] = limited;
-        kept = plain(limited), missing = kept - plain(solved);
+        bounded = plain(limited), missing = bounded - plain(solved);
         pack rate = plain(e.loss[z]);
-        reacted = fused(t.flux.weight[z], rate * kept, reacted);
+        reacted = fused(t.flux.weight[z], rate * bounded, reacted);
         if constexpr (LOST<S>) {
             rate += plain(lost<S>(t, s, z));
-            take<S>(t, s, z, kept, taken);
+            take<S>(t, s, z, bounded, taken);
         }
         clipped = fused(t.flux.weight[z], missing * fused(t.g, rate, splat(1)), clipped);
     }
     if constexpr (LOST_AT_GROUND<S>) clipped = fused(t.g * t.flux.weight[0] * plain(lost_at_ground<S>(t, s)), missing, clipped);
     if constexpr (SETTLES<S>) clipped = fused(t.g * t.flux.weight[0] * plain(settles<S>(t, s, 0)), missing, clipped);
-    take_at_ground<S>(t, s, kept, taken);
+    take_at_ground<S>(t, s, bounded, taken);
     t.result[CHEMISTRY][s] = produced - reacted;
     t.result[CLIPPED][s] = clipped;
 }

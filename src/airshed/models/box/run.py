@@ -113,8 +113,8 @@ def box(
     conditions
         A conditions file, or nested dictionaries with the same keys.
     states
-        Initial states of many boxes: a netCDF or CSV file, or a Dataset along ``cell`` with species [molecules/cm3 or
-        mol/mol] and, where boxes differ in them, temperature [K], pressure [Pa] and other conditions.
+        Initial states of many boxes along ``cell``: a netCDF or CSV file, or a Dataset. They have species
+        [molecules/cm3 or mol/mol], and conditions that differ between boxes, such as temperature [K], pressure [Pa].
     threads
         Number of threads.
     allow_code
@@ -125,8 +125,8 @@ def box(
     Returns
     -------
     xarray.Dataset
-        Time series over time [s since local midnight] (and cell): each species and M [molecules cm-3], and as far as
-        the conditions give them temperature [K], pressure [Pa], SUN, sec_zenith and daylight [1].
+        Time series (time [s since local midnight], cell) of species and M [molecules cm-3]. It also has temperature
+        [K], pressure [Pa], SUN, sec_zenith and daylight [1] if available.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Thousands of cells of all kinds of air at once: nobody fails, and what reactions conserve is conserved.
+"""Thousands of cells with different air: no cell fails, and invariants of the reactions are conserved.
 
 Reactions conserve every sum of concentrations whose weights are orthogonal to all of them: the left null space of the
-stoichiometric matrix. Rosenbrock methods keep such sums to round-off; what clipping at zero adds is counted and taken
-off. Atoms that the mechanism's own reactions make or lose are followed by species that nothing depends on.
+stoichiometric matrix. Rosenbrock methods conserve such sums to round-off; amounts added by clipping at zero are
+subtracted. Added species count atoms that reactions of the mechanism create or remove.
 """
 
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ LENGTH: Final = 3600.0
 TOLERANCES: Final = Tolerances(1e-3, 1e3)
 LIMIT_OF_DRIFT: Final = 1e-10
 LIMIT_OF_CLIPPING: Final = 1e-8
-"""Share of the atoms that clipping may add in an hour: about a hundred times what it does."""
+"""Largest fraction of the atoms that clipping may add in an hour: about a hundred times the measured one."""
 
-_NOTHING: Final = 1e-12  # of weights of length 1: round-off, which would count beside the rarest species
+_NOTHING: Final = 1e-12  # round-off of weights of length 1, which would matter for the rarest species
 
 
 @dataclass(frozen=True)
 class Cells:
-    """States of cells (species, cell) [molecules cm-3], and what their rates need to know, (cell,) each."""
+    """States of cells (species, cell) [molecules cm-3], and the inputs of their rates (cell,)."""
 
     y: Array
     values: dict[str, Array]
@@ -58,7 +58,7 @@ def spread(base: Array, count: int, seed: int = 0) -> Cells:
 
 
 def emep_state(network: ReactionNetwork) -> Array:
-    """Return the end state of the problem EMEP, and nothing of species that track_elements atoms."""
+    """Return the end state of the problem EMEP, and 0 for species that count atoms."""
     known = published(resource("cases") / "emep-box")
     return np.array([known.get(name, 0.0) for name in network.names])
 
@@ -73,13 +73,13 @@ def stoichiometry(network: ReactionNetwork) -> Array:
 
 
 def invariants(network: ReactionNetwork) -> Array:
-    """Return weights (invariant, species) of all sums that no reaction changes, one for each dimension."""
+    """Return weights (invariant, species): a basis of all sums that no reaction changes."""
     weights = null_space(stoichiometry(network).T).T
     return np.where(np.abs(weights) > _NOTHING, weights, 0.0)
 
 
 def atom_weights(network: ReactionNetwork, element: str) -> Array:
-    """Return atoms of an element in each species, with those that followed reactions made or lost."""
+    """Return atoms of an element in each species, with the species that count created and removed atoms."""
     weights = np.array(atom_counts(network, element), np.float64)
     weights[network.index(f"atoms_of_{element}_made")] = -1.0
     weights[network.index(f"atoms_of_{element}_lost")] = 1.0
@@ -87,14 +87,14 @@ def atom_weights(network: ReactionNetwork, element: str) -> Array:
 
 
 def drift(weights: Array, cells: Cells, found: CellResults) -> float:
-    """Return the greatest change of a sum in any cell but by clipping, over the sum of its magnitudes."""
+    """Return the largest relative change of a sum in any cell, without clipping."""
     change = weights @ (found.y - found.clipped - cells.y)
     size = np.abs(weights) @ np.maximum(found.y, cells.y)
     return float(np.max(np.abs(change) / np.maximum(size, np.finfo(np.float64).tiny)))
 
 
 def solve(network: ReactionNetwork, cells: Cells, method: Tableau, threads: int = 1) -> CellResults:
-    """Integrate all cells over an hour from where nothing is known of them."""
+    """Integrate all cells over an hour, without a step size from before."""
     kernel = compile_chemistry(network)
     solver = CellSolver(kernel, method, TOLERANCES, threads=threads)
     try:
@@ -105,7 +105,7 @@ def solve(network: ReactionNetwork, cells: Cells, method: Tableau, threads: int 
 
 
 def figures_of(test: str, found: CellResults) -> list[Figure]:
-    """Return what has to hold for cells of any mechanism."""
+    """Return the figures that apply to cells of any mechanism."""
     most = float(np.max(found.accepted + found.rejected))
     return [
         Figure(test, "cells that failed", float(np.sum(found.reached < LENGTH)), 0.0, reference="exact: 0"),
@@ -115,7 +115,7 @@ def figures_of(test: str, found: CellResults) -> list[Figure]:
 
 
 def check(count: int = 10_000, network: ReactionNetwork | None = None) -> list[Figure]:
-    """Return what fails and what drifts in cells of EMEP."""
+    """Return the failures and drifts in cells of EMEP."""
     network = network or track_elements(load_mechanism("emep"), ELEMENTS)
     cells = spread(emep_state(network), count)
     found = solve(network, cells, METHODS["rodas3"])
@@ -133,7 +133,7 @@ def check(count: int = 10_000, network: ReactionNetwork | None = None) -> list[F
 
 
 def figure_of_invariants(test: str, network: ReactionNetwork, cells: Cells, found: CellResults) -> Figure:
-    """Return the greatest drift of any sum that reactions conserve."""
+    """Return the largest drift of the sums that reactions conserve."""
     sums = invariants(network)
     worst = max(drift(weights, cells, found) for weights in sums)
     return Figure(test, f"drift of {len(sums)} linear invariants", worst, LIMIT_OF_DRIFT, reference="exact: 0")

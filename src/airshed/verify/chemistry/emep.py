@@ -34,7 +34,7 @@ JUMPS: Final = (0.0, 4 * HOUR, 20 * HOUR)
 LIMIT: Final = 1e-6
 TIGHT: Final = 1e-8
 ABUNDANT: Final = 1e3
-"""Concentration [molecules cm-3] above which a species counts: O(1D) ends at 8e-38, O(3P) at 4."""
+"""Concentration [molecules cm-3] above which a species is compared: O(1D) ends at 8e-38, O(3P) at 4."""
 
 _DEGREE: Final = 12
 _LEAST: Final = 1e-4  # molecules cm-3
@@ -43,7 +43,7 @@ _UNIT: Final = re.compile(r"\s*(molecules/cm3(/s)?|K|1/s)\s*$")
 
 
 class Conditions:
-    """The formulas of the problem [molecules, cm3, s, K]."""
+    """Formulas of the problem [molecules, cm3, s, K]."""
 
     def __init__(self, folder: Path) -> None:
         document = tomllib.loads((folder / "conditions.toml").read_text(encoding="utf-8"))
@@ -56,7 +56,7 @@ class Conditions:
             self._formulas |= {f"{table} {name}": _read(text) for name, text in document[table].items()}
 
     def air(self, times: Array, middle: float) -> dict[str, npt.ArrayLike]:
-        """Return the air at times (time,) of a piece of time, of which a middle tells on which side of a jump it is."""
+        """Return the air at times (time,) of an interval; its middle determines the side of a jump."""
         values = self._at(times, middle)
         air = {name: values[name] for name in ("M", "O2", "N2", "H2O", "sec_zenith", "daylight")}
         return {**air, "TEMP": values["T"], "PRESS": 1e5, "SUN": values["daylight"] / values["sec_zenith"]}
@@ -76,7 +76,7 @@ def _read(text: str) -> Formula:
 
 
 def intervals() -> Iterator[tuple[float, float]]:
-    """Yield pieces of time without a jump; they grow from each jump, since the secant is steep near the horizon."""
+    """Yield intervals without a jump; they grow from each jump, because the secant is steep near the horizon."""
     days = range(int(END / DAY) + 1)
     events = sorted(
         {START, END, *(day * DAY + jump for day in days for jump in JUMPS if START < day * DAY + jump < END)}
@@ -86,7 +86,7 @@ def intervals() -> Iterator[tuple[float, float]]:
 
 
 def graded(begin: float, end: float) -> list[float]:
-    """Return edges whose distances grow from both ends to an hour at most."""
+    """Return edges whose distances grow from both ends, up to the longest."""
     edges, length, middle = [0.0], _FIRST, 0.5 * (end - begin)
     while edges[-1] + length < middle:
         edges.append(edges[-1] + length)
@@ -95,7 +95,7 @@ def graded(begin: float, end: float) -> list[float]:
 
 
 def end_state(network: ReactionNetwork, method: Tableau, relative: float, conditions: Conditions) -> Array:
-    """Integrate the problem (species,) [molecules cm-3]; not a number where the end is not reached."""
+    """Integrate the problem (species,) [molecules cm-3]; NaN if the end is not reached."""
     sources = Sources(*(tuple(map(network.index, names)) for names in (conditions.emitted, conditions.lost)))
     kernel = compile_chemistry(network)
     solver = CellSolver(kernel, method, Tolerances(relative, _LEAST), sources)
@@ -121,7 +121,7 @@ def published(folder: Path) -> dict[str, float]:
 
 
 def error(network: ReactionNetwork, method: Tableau, relative: float) -> float:
-    """Return the greatest relative error of the species that there are."""
+    """Return the largest relative error of the abundant species."""
     folder = resource("cases") / "emep-box"
     found = dict(zip(network.names, end_state(network, method, relative, Conditions(folder)), strict=True))
     wanted = published(folder)

@@ -1,8 +1,8 @@
-"""Mechanisms of the package musica, solved here and by its own solver MICM, from one state in the same air.
+"""Mechanisms of the package musica, solved here and by its solver MICM, from the same state in the same air.
 
-MICM's default absolute tolerance is larger than the concentration of any trace gas and leaves its error
-uncontrolled: both get the same tight one here, species by species. (A state keeps the tolerances that its solver had
-when the state was made.)
+The default absolute tolerance of MICM is larger than the concentration of any trace gas, whose error is then
+uncontrolled. Here both use the same tight tolerance for each species. (A state has the tolerances that its solver had
+when the state was created.)
 """
 
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ COUNTED: Final = 1e3
 """Concentration [molecules cm-3] above which a species is compared."""
 
 _MOLAR: Final = {"molecules/cm3/s": 0, "cm3/molecules/s": 2, "cm6/molecules2/s": 3}
-_LIGHT: Final = 1e-5  # a slow light reaction [1/s], where a file of conditions says nothing
+_LIGHT: Final = 1e-5  # a slow photolysis [1/s] for parameters without conditions
 _STRATOSPHERE: Final = {"O1D": 1e2, "O": 7e8, "O2": 1.7e16, "O3": 5.3e11, "N2": 6.4e16}
 
 
 @dataclass(frozen=True)
 class Start:
-    """A mechanism of the package, and where both solvers begin, in molecules, cm3, s, K and Pa."""
+    """Mechanism of the package, and the initial state of both solvers, in molecules, cm3, s, K and Pa."""
 
     path: Path
     network: ReactionNetwork
@@ -50,7 +50,7 @@ class Start:
 
 
 def start(name: str) -> Start:
-    """Return a mechanism of the package with the conditions that it brings, or those of about 40 km for Chapman's."""
+    """Return a mechanism of the package with its conditions; for Chapman's those at about 40 km."""
     network, path = load_mechanism(f"musica:{name}"), musica_file(name)
     beside = path.with_name(CONDITIONS)
     if beside.is_file():
@@ -69,7 +69,7 @@ def start(name: str) -> Start:
 
 
 def ours(begin: Start, relative: float = TIGHT) -> Array:
-    """Return the end state (species,); not a number where the end is not reached."""
+    """Return the end state (species,); NaN if the end is not reached."""
     kernel = compile_chemistry(begin.network)
     solver = CellSolver(kernel, METHODS["rodas4"], Tolerances(relative, LEAST))
     inputs = stack_inputs(kernel, {**begin.air, **begin.parameters}, (), 1)
@@ -78,7 +78,7 @@ def ours(begin: Start, relative: float = TIGHT) -> Array:
 
 
 def micm(begin: Start, relative: float = TIGHT) -> Array:
-    """Return the end state (species,) of MICM's own Rosenbrock solver; not a number where it does not come there."""
+    """Return the end state (species,) of the Rosenbrock solver of MICM; NaN if the end is not reached."""
     module: Any = import_module("musica.micm")
     configuration: Any = import_module("musica.mechanism_configuration")
     solver = module.MICM(mechanism=configuration.parse(str(begin.path)))
@@ -110,7 +110,7 @@ def micm(begin: Start, relative: float = TIGHT) -> Array:
 
 
 def check(names: tuple[str, ...] = ("chapman", "carbon_bond")) -> list[Figure]:
-    """Return the greatest difference of end states after an hour; nothing without the package."""
+    """Return the largest difference of end states after an hour; no figures without the package."""
     figures = []
     for name in names if has_musica() else ():
         begin = start(name)
@@ -118,12 +118,12 @@ def check(names: tuple[str, ...] = ("chapman", "carbon_bond")) -> list[Figure]:
         there = ~(wanted <= COUNTED)
         worst = float(np.max(np.abs(found[there] / wanted[there] - 1.0)))
         what = f"greatest relative difference of {there.sum()} species"
-        figures.append(Figure(f"{name} for an hour, beside MICM", what, worst, LIMIT, reference="musica 0.17"))
+        figures.append(Figure(f"{name} for an hour, against MICM", what, worst, LIMIT, reference="musica 0.17"))
     return figures
 
 
 def check_many(count: int = 10_000, name: str = "ts1") -> list[Figure]:
-    """Return what fails and what drifts in cells of a large mechanism of the package; nothing without it."""
+    """Return the failures and drifts in cells of a large mechanism of the package; no figures without it."""
     if not has_musica():
         return []
     begin = start(name)

@@ -1,7 +1,7 @@
-"""Random small networks, stiff over ten decades, by the compiled Rosenbrock solver and by SciPy's Radau.
+"""Random small networks, stiff over ten decades: the compiled Rosenbrock solver against SciPy's Radau.
 
-One network of all reactions that may happen is compiled, its rate constants left open: those of a random network are
-drawn, the others are zero. So a thousand networks need one compiler.
+One network with all possible reactions is compiled, with rate constants as parameters. A random network draws some of
+them; the others are zero. A thousand networks therefore need one compilation.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from airshed.verify.chemistry.cells import stoichiometry
 from airshed.verify.figure import Figure
 
 MASSES: Final = {"A": 1, "B": 1, "C": 2, "D": 2, "E": 3, "F": 3}
-"""Species and their masses: what reacts keeps its mass, or loses some, so that nothing explodes."""
+"""Species and their masses: reactions conserve or reduce the mass, so that concentrations stay bounded."""
 
 DECADES: Final = 10.0
 LIMIT: Final = 1e-8
 
 _TIGHT: Final = 1e-10
 _TIGHT_OF_RADAU: Final = 1e-9  # its error is a hundredth of that in these networks
-_SMALLEST: Final = 1e-6  # of the sum of all: what is less does not count for its own digits
+_SMALLEST: Final = 1e-6  # of the sum of all: smaller amounts are compared with an absolute tolerance
 _SIDES: Final = tuple(combinations_with_replacement(MASSES, 1)) + tuple(combinations_with_replacement(MASSES, 2))
 
 
@@ -38,7 +38,7 @@ def _mass(side: tuple[str, ...]) -> int:
 
 
 def template() -> ReactionNetwork:
-    """Return all reactions of one or two molecules to one or two of the same mass, sources, sinks, and some losses."""
+    """Return all reactions of one or two molecules to one or two of equal mass, sources, sinks, and some losses."""
     sides = [(left, right) for left in _SIDES for right in _SIDES if left != right and _mass(left) == _mass(right)]
     sides += [((), (name,)) for name in MASSES] + [((name,), ()) for name in MASSES]
     sides += [(("E",), ("A",)), (("F", "F"), ("D", "E")), (("C", "D"), ("B",))]
@@ -57,7 +57,7 @@ def template() -> ReactionNetwork:
 
 @dataclass(frozen=True)
 class Trial:
-    """A random network of the template: its rate constants, where it begins, and how long it runs."""
+    """Random network of the template: rate constants, initial state, and time span."""
 
     rates: dict[str, float]
     start: Array
@@ -65,9 +65,9 @@ class Trial:
 
 
 def draw(network: ReactionNetwork, seed: int, species: int, *, conserving: bool) -> Trial:
-    """Return a network of some species, its rate constants and its time span drawn by a seed.
+    """Return a network of some species, with rate constants and time span drawn with a seed.
 
-    conserving  whether every reaction keeps the mass
+    conserving  True if every reaction conserves the mass
     """
     random = np.random.default_rng(seed)
     names = set(random.choice(list(MASSES), species, replace=False))
@@ -89,7 +89,7 @@ def _mass_change(reaction: Reaction) -> int:
 
 
 def compiled(kernel: CellKernel, trial: Trial, method: Tableau) -> Array:
-    """Return the end state (species,) of the compiled solver; not a number where it does not come there."""
+    """Return the end state (species,) of the compiled solver; NaN if the end is not reached."""
     solver = CellSolver(kernel, method, Tolerances(_TIGHT, _TIGHT * _SMALLEST * trial.start.sum()))
     inputs = stack_inputs(kernel, {**NOON, **trial.rates}, (), 1)
     found = integrate_cells(solver, trial.start[:, None], inputs, 0.0, trial.end)
@@ -101,7 +101,9 @@ def radau(network: ReactionNetwork, trial: Trial) -> Array:
     numbers = [number for number in range(len(network.reactions)) if f"k{number}" in trial.rates]
     k = np.array([trial.rates[f"k{number}"] for number in numbers])
     nets = stoichiometry(network)[:, numbers]
-    first, second = np.full((2, len(numbers)), len(MASSES))  # reactants; where there is none, a one behind the species
+    first, second = np.full(
+        (2, len(numbers)), len(MASSES)
+    )  # reactants; a factor of one, stored after the species, replaces a missing one
     for column, number in enumerate(numbers):
         reactants = network.reactant_indices[number]
         first[column], second[column] = (*reactants, len(MASSES), len(MASSES))[:2]
@@ -125,14 +127,14 @@ def radau(network: ReactionNetwork, trial: Trial) -> Array:
 
 
 def difference(kernel: CellKernel, network: ReactionNetwork, trial: Trial, method: Tableau) -> float:
-    """Return the greatest difference of the two, relative where there is more than a trace of a species."""
+    """Return the largest difference of the two, relative for species that are not traces."""
     wanted = radau(network, trial)
     scale = np.maximum(np.abs(wanted), _SMALLEST * trial.start.sum())
     return float(np.max(np.abs(compiled(kernel, trial, method) - wanted) / scale))
 
 
 def check(count: int = 10) -> list[Figure]:
-    """Return the greatest difference in random networks of 2 to 6 species, conserving ones and others."""
+    """Return the largest differences in random networks of 2 to 6 species, conserving ones and others."""
     network = template()
     kernel = compile_chemistry(network)
     figures = []

@@ -1,4 +1,4 @@
-"""The observed order of each Rosenbrock method, in fixed steps, on a network whose solution is known to 13 digits."""
+"""Observed order of each Rosenbrock method, with fixed steps, on a network whose solution is known to 13 digits."""
 
 from typing import Final
 
@@ -17,18 +17,18 @@ from airshed.verify.figure import Figure, observed_order
 
 END: Final = 4.0
 STEPS: Final = {2: 400, 3: 200, 4: 100}
-"""Steps by the order of the method: as many as bring its error well below, and not to round-off."""
+"""Steps by the order of the method, with small errors that are well above round-off."""
 
 START: Final = np.array([1.2, 2.5])
 
 _NEVER: Final = Tolerances(1e20, 1e20)
-"""Every step is accepted, and the first is as long as it may be."""
+"""Tolerances that accept every step, the first with its maximum length."""
 
 _DEGREE: Final = 3
 
 
 def brusselator() -> ReactionNetwork:
-    """Return the Brusselator, x' = A + x^2 y - (B + 1) x, y' = B x - x^2 y, with the source A left open.
+    """Return the Brusselator, x' = A + x^2 y - (B + 1) x, y' = B x - x^2 y, with the source A as a parameter.
 
     Source: Prigogine & Lefever 1968, J. Chem. Phys. 48, 1695-1700.
     """
@@ -43,7 +43,7 @@ def brusselator() -> ReactionNetwork:
 
 
 def source(t: Array | float, varies: float) -> Array | float:
-    """Return A at a time: 1, or in motion about it, as a cubic of which series of degree 3 leave nothing out."""
+    """Return A at a time: 1 plus a cubic, which series of degree 3 represent exactly."""
     x = 2.0 * t / END - 1.0
     return 1.0 + varies * (4.0 * x**3 - 3.0 * x)
 
@@ -59,7 +59,7 @@ def exact(network: ReactionNetwork, varies: float) -> Array:
 
 
 def error(kernel: CellKernel, method: Tableau, varies: float, steps: int, wanted: Array) -> float:
-    """Return the greatest error at the end after a number of equal steps."""
+    """Return the largest error at the end after a number of equal steps."""
     degree = _DEGREE if varies else 0
     solver = CellSolver(kernel, method, _NEVER, longest=END / steps)
     inputs = series(kernel, lambda times: {**NOON, "A": source(times, varies)}, 0.0, END, degree=degree)
@@ -68,14 +68,14 @@ def error(kernel: CellKernel, method: Tableau, varies: float, steps: int, wanted
 
 
 def order(kernel: CellKernel, method: Tableau, varies: float) -> float:
-    """Return p of an error that goes as h^p, from STEPS and twice as many steps."""
+    """Return the order p of an error proportional to h^p, from STEPS and twice as many steps."""
     steps = STEPS[method.order]
     wanted = exact(kernel.network, varies)
     return observed_order(*(error(kernel, method, varies, count, wanted) for count in (steps, 2 * steps)))
 
 
 def check() -> list[Figure]:
-    """Return the orders of all methods, with constant rates and with rates that change with time."""
+    """Return the orders of all methods, for constant rates and for rates that change with time."""
     kernel = compile_chemistry(brusselator())
     return [
         Figure(

@@ -1,8 +1,8 @@
 """Test problems for stiff solvers, integrated by the compiled Rosenbrock methods to their published end states.
 
-All are of mass action and written as reactions exactly, see the files in ``mechanisms/``. End states: Mazzia &
+All have mass-action kinetics and are written as reactions, see the files in ``mechanisms/``. End states: Mazzia &
 Magherini 2008, Test Set for Initial Value Problem Solvers, release 2.4, University of Bari. Robertson's at t = 40 is
-published to 4 digits (Hindmarsh 1983, ODEPACK); these agree, and SciPy's Radau at a tolerance of 1e-13 gives the rest.
+published to 4 digits (Hindmarsh 1983, ODEPACK); the other digits are those of SciPy's Radau with a tolerance of 1e-13.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,11 @@ USUAL: Final = 1e-7
 
 @dataclass(frozen=True)
 class Problem:
-    """A test problem and its end state in the order of the mechanism's species.
+    """Test problem, and its end state in the order of the species of the mechanism.
 
-    smallest  concentration that counts: absolute tolerances are the relative one times it
-    unit      of the published numbers, in the mechanism's;  air  that the mechanism's rates name
+    smallest  concentration that matters: absolute tolerances are the relative one times it
+    unit      unit of the published numbers, in units of the mechanism
+    air       air variables in rates of the mechanism
     """
 
     mechanism: str
@@ -67,11 +68,11 @@ PROBLEMS: Final = {
         0.6899219696263405e-2, 0.1007803037365946e-3, 0.1772146513969984e-5, 0.5682943292316392e-4,
     ), 1e-12, unit=2.46e13, air={"M": 2.46e19}),
 }  # fmt: skip
-"""What is published to 16 digits; concentrations are in molecules cm-3 but for POLLU, where they are in ppm."""
+"""Test problems, published to 16 digits; concentrations are in molecules cm-3, those of POLLU in ppm."""
 
 
 def end_state(problem: Problem, network: ReactionNetwork, method: Tableau, relative: float) -> Array:
-    """Integrate a network (species,) [unit of the problem]; not a number where the end is not reached."""
+    """Integrate a network (species,) [unit of the problem]; NaN if the end is not reached."""
     kernel = compile_chemistry(network)
     tolerances = Tolerances(relative, relative * problem.smallest * problem.unit)
     solver = CellSolver(kernel, method, tolerances, most_steps=1_000_000)
@@ -81,7 +82,7 @@ def end_state(problem: Problem, network: ReactionNetwork, method: Tableau, relat
 
 
 def error(problem: Problem, network: ReactionNetwork, method: Tableau, relative: float) -> float:
-    """Return the greatest relative error of any species at the end."""
+    """Return the largest relative error of any species at the end."""
     found = end_state(problem, network, method, relative)
     return float(np.max(np.abs(found / np.array(problem.reference) - 1.0)))
 
@@ -89,7 +90,7 @@ def error(problem: Problem, network: ReactionNetwork, method: Tableau, relative:
 def check(
     problems: Mapping[str, Problem] = PROBLEMS, methods: Sequence[Tableau] = tuple(METHODS.values())
 ) -> list[Figure]:
-    """Return the errors of the end states: of RODAS4 with a tight tolerance, the worst of all with a usual one."""
+    """Return the errors of the end states: RODAS4 with a tight tolerance, and the worst method with a usual one."""
     figures = []
     for name, problem in problems.items():
         network = load_mechanism(problem.mechanism)

@@ -1,1 +1,1 @@
-"""Checks of transport: shapes carried by given flows, on the plane and the sphere."""
+"""Checks of transport: shapes in prescribed flows, on the plane and the sphere."""

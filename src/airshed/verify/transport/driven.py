@@ -1,4 +1,4 @@
-"""Tracers in air that given fluxes move: the compiled transport alone, without a case or a meteorology."""
+"""Tracers in prescribed air fluxes: only the compiled transport, without a case or a meteorology."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +15,18 @@ from airshed.mechanism import load_mechanism
 from airshed.process.vertical import outflow_rate, parabola_weights, upward_air_flux
 from airshed.program.weights import two_step_weights
 from airshed.verify.figure import Figure
-from airshed.verify.transport.sphere import BACKGROUND, Turned, figures_of_errors, figures_of_laws, shapes
+from airshed.verify.transport.sphere import BACKGROUND, SphereResult, figures_of_errors, figures_of_laws, shapes
 
 SPHERE: Final = str(Path(__file__).parent / "sphere.spc")
 
 
-class Driven:
-    """A mechanism's tracers, without reactions, in given air fluxes; advanced by the compiled two-step transport.
+class TransportDriver:
+    """Tracers of a mechanism in prescribed air fluxes, advanced by the compiled two-step transport.
 
-    q [mol/mol] (species, level, lat, lon) at the start, air [mol] (level, lat, lon), boundary (species,) all around
-    thickness  [m] (level,) of the layers
+    q          initial mixing ratios (species, level, lat, lon) [mol/mol]
+    air        air (level, lat, lon) [mol]
+    boundary   mixing ratios at all boundaries (species,)
+    thickness  thickness of the layers (level,) [m]
     """
 
     def __init__(self, mechanism: str, q: Array, air: Array, boundary: Array, thickness: Array) -> None:
@@ -49,10 +51,10 @@ class Driven:
         self.clipped = np.zeros(len(q))
 
     def step(self, fluxes: AirFluxes, length: float, factor: float = 1.0) -> None:
-        """Advance by a step [s] with fluxes times a factor; the same object as last time is not packed again."""
+        """Advance by a step [s] with fluxes times a factor; an unchanged object is not packed again."""
         if self._fluxes is None or self._fluxes[0] is not fluxes:
             given, pack = (fluxes.eastward, fluxes.northward, fluxes.upward), self.layout.pack
-            # between no flux and these: the weight is the factor
+            # interpolated between no flux and these, with the factor as weight
             pairs = [(pack(0.0 * each, padding="constant"), pack(each, padding="constant")) for each in given]
             self._fluxes = fluxes, pairs
         x, y, z = self._fluxes[1]
@@ -72,7 +74,7 @@ class Driven:
 
     @property
     def unexplained(self) -> Array:
-        """What of each tracer's amount neither the start, nor the sides, nor clipping explains, over the amount."""
+        """Relative residual of each tracer's amount after initial amount, boundary fluxes and clipping."""
         amount = np.sum(self.q * self.air, axis=(1, 2, 3))
         return np.asarray((amount - self._expected[0]) / np.maximum(amount, np.finfo(np.float64).tiny))
 
@@ -86,7 +88,7 @@ _CENTRES: Final = ((0.75 * np.pi, 0.0), (1.25 * np.pi, 0.0))
 
 
 def squeezing_winds(grid: Grid) -> tuple[Array, Array]:
-    """Return Nair & Lauritzen's case 3 at t = 0: volumes swept in a time T/5 through a 1 m high face, unit sphere.
+    """Return case 3 of Nair & Lauritzen at t = 0: volumes through a face of height 1 in T/5, on the unit sphere.
 
     u = -sin^2(lon/2) sin(2 lat) cos^2(lat),  v = sin(lon) cos^3(lat) / 2, each times cos(pi t / T), T = 5
     """
@@ -97,18 +99,18 @@ def squeezing_winds(grid: Grid) -> tuple[Array, Array]:
     return (u * dlat)[None], (v * (np.cos(parallels) * dlon)[:, None])[None]
 
 
-def squeeze(spacing: float, courant: float = 0.4) -> Turned:
-    """Carry the tracers through case 3 of Nair & Lauritzen 2010, in which air is squeezed and stretched, and back.
+def squeeze(spacing: float, courant: float = 0.4) -> SphereResult:
+    """Transport the tracers in case 3 of Nair & Lauritzen 2010, with divergent winds that reverse at half time.
 
-    In one layer without a vertical flux the density must follow the divergence: the air fluxes are those of the density
-    that the kernel itself has advanced, at faces by the limited scheme. The sphere is cut open along 0 E, through which
-    nothing flows, and nothing does at the poles, so that the exact density at the end is that of the start.
+    In one layer without a vertical flux, the density follows the divergence. The air fluxes use the density of the
+    kernel, with the limited scheme at faces. There is no flux through the meridian 0 E and at the poles, so that the
+    exact density at the end is the initial one.
     """
     grid = Grid.regular((0.0, 360.0), (-90.0, 90.0), spacing, [1.0])
     content = np.broadcast_to(np.diff(np.sin(np.radians(grid.y_faces)))[:, None], grid.shape[1:])
     content = content * np.radians(spacing)
     start = shapes(*np.meshgrid(np.radians(grid.x), np.radians(grid.y)), _CENTRES)
-    driven = Driven(SPHERE, start[:, None], content[None], np.array(list(BACKGROUND.values())), np.ones(1))
+    driven = TransportDriver(SPHERE, start[:, None], content[None], np.array(list(BACKGROUND.values())), np.ones(1))
     u, v = squeezing_winds(grid)
     fastest = max(outflow_rate(sign * u, sign * v, np.zeros(grid.shape), content).max() for sign in (1.0, -1.0))
     steps = 2 * int(np.ceil(0.5 * 5.0 * fastest / courant))
@@ -121,13 +123,13 @@ def squeeze(spacing: float, courant: float = 0.4) -> Turned:
         driven.step(fluxes, 5.0 / steps)
     end, clipped = driven.q[:, 0], driven.clipped / np.sum(start * content, axis=(1, 2))
     density = driven.air[0] / content
-    return Turned(
+    return SphereResult(
         start, middle, end, start, grid.cell_area, steps, driven.unexplained, clipped, density, compression
     )  # fmt: skip
 
 
 def _carried(density: Array, u: Array, v: Array) -> AirFluxes:
-    """Return the air fluxes of a density (1, lat, lon) in a wind, at faces by the limited scheme."""
+    """Return the air fluxes of a density (1, lat, lon) in a wind, with the limited scheme at faces."""
     q, turned = density[None], np.swapaxes(density[None], -1, -2)
     east, north, one = u, np.swapaxes(v, 1, 2), np.ones((1, 1, 1))
     eastward = flux_along(with_sides(q, east, one, one), east)[0]
@@ -136,7 +138,7 @@ def _carried(density: Array, u: Array, v: Array) -> AirFluxes:
 
 
 def check(spacing: float = 3.0) -> list[Figure]:
-    """Return the figures of air that is squeezed and stretched."""
+    """Return the figures of air in divergent winds."""
     result, test = squeeze(spacing), f"squeezed air on the sphere, {spacing:g} degrees"
     drift = float(np.abs(result.density - 1.0).max()) if result.density is not None else np.nan
     what = "density, greatest deviation at the end"
@@ -147,19 +149,19 @@ def check(spacing: float = 3.0) -> list[Figure]:
     ]
 
 
-# What the scheme makes of smooth and rough data at a Courant number: the sum over the directions, all air that leaves
-# a cell in a step over what is in it, in the cell where that is greatest. It is what `time.courant` bounds.
+# Smooth and rough data at a Courant number: the air that leaves a cell in a step in all directions, relative to the
+# air in it, in the cell with the largest ratio. `time.courant` limits this number.
 
 SLACK: Final = 1e-12
-"""Round-off, of the amount that is clipped and of the greatest value."""
+"""Round-off of the clipped amount and of the largest value."""
 
 BLOWN_UP: Final = 2.0
-"""Greatest value, over that of the start, beyond which a run has become unstable."""
+"""Largest value, relative to the initial one, above which a run is unstable."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A flow in a box of cells with air content 1, scaled so that a step of length nu has the Courant number nu."""
+    """Flow in a box of cells with air content 1, scaled so that a step of length nu has the Courant number nu."""
 
     text: str
     fluxes: AirFluxes
@@ -173,14 +175,14 @@ class Bench:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run at one Courant number has done to smooth and to rough data: share clipped, and greatest value."""
+    """Result of a run at a Courant number, for smooth and for rough data: clipped fraction, and largest value."""
 
     clipped: Array
     greatest: Array
 
 
 def scaled(text: str, eastward: Array, northward: Array, steps: int) -> Bench:
-    """Return a flow of these air fluxes, for a number of steps."""
+    """Return a flow with these air fluxes, for a number of steps."""
     shape = (eastward.shape[0], eastward.shape[1], northward.shape[2])
     upward = upward_air_flux(eastward, northward, np.zeros(shape))
     scale = outflow_rate(eastward, northward, upward, np.ones(shape)).max()
@@ -200,10 +202,10 @@ def eddies(cells: int = 48) -> Bench:
 
 
 def initial_data(shape: tuple[int, ...]) -> Array:
-    """Return smooth and rough data in the south-west part of a box, (2, level, lat, lon), at most 1.
+    """Return smooth and rough data in the south-west of a box, (2, level, lat, lon), at most 1.
 
-    smooth  a Gaussian with a standard deviation of five cells, or a seventh of the side, cut off at 0
-    rough   random values over eight decades, every other one zero
+    smooth  a Gaussian with a standard deviation of five cells, or a seventh of the side, truncated at 0
+    rough   random values over eight decades, about half of them zero
     """
     random = np.random.default_rng(7)
     squares, inside = np.zeros(shape), np.ones(shape, dtype=bool)
@@ -219,9 +221,9 @@ def initial_data(shape: tuple[int, ...]) -> Array:
 
 
 def attempt(bench: Bench, courant: float) -> Outcome:
-    """Run the data through a flow with steps of one Courant number; the first step is an Euler step."""
+    """Transport the data in a flow with steps of one Courant number; the first step is an Euler step."""
     q = initial_data(bench.shape)
-    driven = Driven("tracer", q, np.ones(bench.shape), np.zeros(2), np.ones(bench.shape[0]))
+    driven = TransportDriver("tracer", q, np.ones(bench.shape), np.zeros(2), np.ones(bench.shape[0]))
     greatest = np.ones(2)
     for _ in range(bench.steps):
         driven.step(bench.fluxes, courant)
@@ -232,7 +234,7 @@ def attempt(bench: Bench, courant: float) -> Outcome:
 
 
 def check_courant() -> list[Figure]:
-    """Return what the default Courant number, 0.4, and the largest allowed, 0.5, do in one and in two dimensions."""
+    """Return the figures of the default Courant number, 0.4, and of the maximum, 0.5, in one and two dimensions."""
     figures = []
     for bench in (row(), eddies()):
         usual, most = attempt(bench, 0.4), attempt(bench, 0.5)

@@ -1,4 +1,4 @@
-"""Analytic air for checks: a box so small that the sphere is a plane, winds from a stream function, shapes to carry."""
+"""Analytic flows for checks: a box that is small enough to be plane, winds from a stream function, and shapes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ SIDE: Final = EARTH_RADIUS * np.pi / 180.0
 
 DAY: Final = 86400.0
 SHAPES: Final = ("cosine hump", "Gaussian", "slotted cylinder")
-"""What the layers carry, from the ground up."""
+"""Shapes in the layers, from the ground up."""
 
 
 def tracer_case(area: Mapping[str, Any], layers: list[str], **sections: Mapping[str, Any]) -> Case:
-    """Return a case of passive tracers in given air: no diffusion, no deposition, nothing flows in but by a section.
+    """Return a case of passive tracers in prescribed air, without diffusion and deposition.
 
-    A mechanism that is a file lies beside this one.
+    Sections replace settings. Mechanism files are in the folder of this module.
     """
     base: dict[str, Any] = {
         "grid": {**area, "layers": layers},
@@ -49,10 +49,10 @@ def plane_case(cells: int, courant: float) -> Case:
 
 
 def winds(stream: Callable[[Array, Array], Array], grid: Grid, factor: float = 1.0) -> xr.Dataset:
-    """Return the winds at the cell faces of a stream function psi of x, y in the unit square [m2/s].
+    """Return the winds at cell faces of a stream function psi of x, y in the unit square [m2/s].
 
-    u = -d psi / dy, v = d psi / dx, as differences of psi between the corners of a cell: what flows into a cell flows
-    out of it to round-off. On the sphere the length of a face is part of the difference.
+    u = -d psi / dy, v = d psi / dx, as differences of psi between the corners of a cell. The divergence is 0 to
+    round-off. On the sphere the length of a face is part of the difference.
     """
     x, y = (faces - faces[0] for faces in (grid.x_faces, grid.y_faces))
     return corner_winds(factor * stream(*np.meshgrid(x / x[-1], y / y[-1])), grid)
@@ -68,15 +68,15 @@ def corner_winds(psi: Array, grid: Grid) -> xr.Dataset:
 
 
 def rotation(grid: Grid) -> xr.Dataset:
-    """Return the winds of one solid-body turn a day around the middle of the box."""
+    """Return the winds of a solid-body rotation around the centre of the box, with one turn a day."""
     speed = np.pi / DAY * SIDE**2
     return winds(lambda x, y: speed * ((x - 0.5) ** 2 + (y - 0.5) ** 2), grid)
 
 
 def swirl(grid: Grid) -> Callable[[float], xr.Dataset]:
-    """Return the deformation that turns back at half time, so that everything ends where it began.
+    """Return the deformation that reverses at half time, so that the exact end state is the initial state.
 
-    psi = cos(pi t / T) sin^2(pi x) sin^2(pi y) / pi in units in which T = 1.5. Source: LeVeque 1996, SIAM J. Numer.
+    psi = cos(pi t / T) sin^2(pi x) sin^2(pi y) / pi in units with T = 1.5. Source: LeVeque 1996, SIAM J. Numer.
     Anal. 33, 627-665.
     """
     speed = -1.5 * SIDE**2 / DAY / np.pi
@@ -105,7 +105,7 @@ def shapes(cells: int) -> Array:
 
 @dataclass(frozen=True)
 class Errors:
-    """How a field differs from the exact one: norms relative to it, and how far the field leaves its range."""
+    """Errors of a field: norms relative to the exact field, undershoot and overshoot."""
 
     l1: float
     l2: float
@@ -127,18 +127,18 @@ class Errors:
 
 
 def amount(simulation: Simulation, species: str = "TRACER") -> float:
-    """Return how much of a species there is [mol], counted here, not by the model."""
+    """Return the amount of a species [mol], computed independently of the model's budget."""
     content = simulation["air_density"].values * simulation.model.grid.cell_volume
     return float(np.sum(simulation[species].values * content))
 
 
 def clipped_share(simulation: Simulation, species: str = "TRACER") -> float:
-    """Return what clipping negative values at zero has added to a species, over all there is of it."""
+    """Return the amount of a species added by clipping at zero, relative to its throughput."""
     budget = simulation.budget().sel(species=species)
     return float(budget["clipped"] / budget["throughput"])
 
 
-# Shapes carried by rotation and deformation: error norms, observed order, mass, and no new extremes.
+# Shapes in rotation and deformation: error norms, observed order, mass, and no new extremes.
 
 
 REFERENCE: Final = {
@@ -148,7 +148,7 @@ REFERENCE: Final = {
 """l1 of the scheme at 100 x 100 cells in another implementation of it."""
 
 _FLOWS: Final[dict[str, Callable[[Grid], Winds]]] = {"rotation": rotation, "swirl": swirl}
-_MARGIN: Final = 1.1  # over the reference, which was made at another Courant number
+_MARGIN: Final = 1.1  # relative to the reference, which has another Courant number
 _LEAST_ORDER: Final = {"rotation": 2.3, "swirl": 1.8}
 _ROUND_OFF: Final = 1e-12
 _SCHEME: Final = "by another code of Hundsdorfer et al. 1995"
@@ -157,10 +157,12 @@ _SMOOTH: Final = "exact: 3 where smooth"
 
 
 @dataclass(frozen=True)
-class Carried:
-    """What has become of the shapes when a flow has brought them back.
+class TransportResult:
+    """Result of a flow whose exact end state is the initial state.
 
-    errors  of each shape;  mass  relative change of all there is, less what has left;  clipped  share of it
+    errors   errors of each shape
+    mass     relative change of mass, without outflow
+    clipped  fraction of mass that was added by clipping
     """
 
     errors: dict[str, Errors]
@@ -170,12 +172,12 @@ class Carried:
     field: Array
 
     def worst(self, name: str) -> float:
-        """The largest of an error over the shapes."""
+        """Return the largest error of the shapes."""
         return max(float(getattr(each, name)) for each in self.errors.values())
 
 
-def carry(flow: str, cells: int, courant: float = 0.4) -> Carried:
-    """Carry the shapes around by a flow on cells x cells cells until they are back."""
+def carry(flow: str, cells: int, courant: float = 0.4) -> TransportResult:
+    """Transport the shapes in a flow on cells x cells cells, back to their initial positions."""
     case, exact = plane_case(cells, courant), shapes(cells)
     grid = case.make_grid()
     given = xr.Dataset({"TRACER": (("level", "lat", "lon"), exact)})
@@ -186,7 +188,7 @@ def carry(flow: str, cells: int, courant: float = 0.4) -> Carried:
         field = simulation["TRACER"].values
         errors = {name: Errors.of(field[i], exact[i], grid.cell_volume[0]) for i, name in enumerate(SHAPES)}
         mass = (amount(simulation) + gone) / before - 1.0
-        return Carried(errors, mass, clipped_share(simulation), simulation.model.steps, field)
+        return TransportResult(errors, mass, clipped_share(simulation), simulation.model.steps, field)
 
 
 def check(flow: str, resolutions: Sequence[int] = (50, 100)) -> list[Figure]:

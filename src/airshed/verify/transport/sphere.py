@@ -1,6 +1,6 @@
-"""Flows and shapes on the sphere: rotation about any axis, deformation that turns back, and what they carry.
+"""Flows and shapes on the sphere: rotation about any axis, and deformation that reverses at half time.
 
-Longitudes and latitudes are in radians here, a unit of time is a fifth of the length of a flow. Sources: Nair &
+Longitudes and latitudes are in radians here; the unit of time is a fifth of the length of a flow. Sources: Nair &
 Lauritzen 2010, J. Comput. Phys. 229, 8868-8887; Lauritzen, Skamarock, Prather & Taylor 2012, Geosci. Model Dev. 5,
 887-901.
 """
@@ -21,20 +21,20 @@ from airshed.verify.figure import Figure, observed_order
 from airshed.verify.transport.plane import DAY, Errors, amount, clipped_share, corner_winds, tracer_case
 
 LENGTH: Final = 5.0 * DAY
-"""How long every flow lasts [s]; Nair & Lauritzen's T = 5 is then in days."""
+"""Length of every flow [s]; T = 5 of Nair & Lauritzen is then in days."""
 
 TRACERS: Final = ("HILLS", "BELLS", "CORRELATED", "CYLINDERS", "UNIFORM")
-"""What is carried: Gaussian hills, cosine bells, a quadratic function of these, slotted cylinders, and 1 everywhere."""
+"""Tracers: Gaussian hills, cosine bells, a quadratic function of these, slotted cylinders, and 1 everywhere."""
 
 BACKGROUND: Final = {"HILLS": 0.0, "BELLS": 0.1, "CORRELATED": 0.892, "CYLINDERS": 0.1, "UNIFORM": 1.0}
-"""What is around the shapes, and what flows in."""
+"""Mixing ratios around the shapes and at the boundary."""
 
 Point = tuple[float, float]
 Stream = Callable[[Array, Array, float], Array]
 
 
 def correlated(bells: Array) -> Array:
-    """Return the tracer that is tied to the bells: 0.9 - 0.8 q^2 (Lauritzen et al. 2012, section 3.5)."""
+    """Return the tracer that is correlated with the bells: 0.9 - 0.8 q^2 (Lauritzen et al. 2012, section 3.5)."""
     return np.asarray(0.9 - 0.8 * bells**2)
 
 
@@ -46,9 +46,9 @@ def unit_vector(lon: Array | float, lat: Array | float) -> Array:
 def shapes(lon: Array, lat: Array, centres: Sequence[Point], radius: float = 0.5) -> Array:
     """Return the tracers at points, (tracer, ...), as the sum of a shape at each centre.
 
-    With r the distance on the sphere and X in space, in units of the radius: hills 0.95 exp(-5/4 |X - X_i|^2), bells
-    0.1 + 0.9 (1 + cos(pi r))/2, cylinders 1 within r = 1 but for a slot |lon - lon_i| < 1/6, which opens to the north
-    for the first centre, to the south for the second; 0.1 around.
+    With the distance r on the sphere and the position X in space, in units of the radius: hills are
+    0.95 exp(-5/4 |X - X_i|^2), and bells 0.1 + 0.9 (1 + cos(pi r))/2. Cylinders are 1 within r = 1, except for a slot
+    |lon - lon_i| < 1/6, which opens to the north for the first centre, to the south for the second; 0.1 around.
     """
     here = unit_vector(lon, lat)
     hills, bells, inside = (np.zeros(here.shape[1:]) for _ in range(3))
@@ -66,12 +66,14 @@ def shapes(lon: Array, lat: Array, centres: Sequence[Point], radius: float = 0.5
 
 @dataclass(frozen=True)
 class SphereFlow:
-    """A flow without divergence in a part of the sphere, and the shapes to put into it.
+    """Flow without divergence in a part of the sphere, and its initial shapes.
 
-    area     (west, east), (south, north) [degrees]          stream  psi(lon, lat, t) [m2/s], t in 0..1 of LENGTH
-    centres  of the shapes at the start [radians], radius of the shapes [radians]
-    axis, angle  of the rotation that brings the shapes at the start to where they are at the end
-    instants how often the wind is given; linear in between
+    area         (west, east), (south, north) [degrees]
+    stream       stream function psi(lon, lat, t) [m2/s], t in 0..1 of LENGTH
+    centres      initial centres of the shapes [radians]
+    radius       radius of the shapes [radians]
+    axis, angle  rotation of the exact end state relative to the initial state
+    instants     number of winds in time; linear in between
     """
 
     name: str
@@ -105,7 +107,7 @@ class SphereFlow:
 
 
 def rotated(points: Array, axis: Point, angle: float) -> Array:
-    """Return points (3, ...) turned about an axis, anticlockwise seen from outside (Rodrigues' formula)."""
+    """Return points (3, ...) rotated about an axis, anticlockwise seen from outside (Rodrigues' formula)."""
     pole = unit_vector(*axis)
     along = np.tensordot(pole, points, 1)
     across = np.cross(pole, points, axisb=0, axisc=0)
@@ -114,7 +116,7 @@ def rotated(points: Array, axis: Point, angle: float) -> Array:
 
 
 def solid(axis: Point, angle: float) -> Stream:
-    """Return the stream function of a solid-body rotation about an axis by an angle in the whole time."""
+    """Return the stream function of a solid-body rotation about an axis, with the angle at the end."""
     pole, speed = unit_vector(*axis), EARTH_RADIUS**2 * angle / LENGTH
 
     def stream(lon: Array, lat: Array, _: float) -> Array:
@@ -124,14 +126,14 @@ def solid(axis: Point, angle: float) -> Stream:
 
 
 def deformation(strength: float, waves: float, drift: float = 0.0) -> Stream:
-    """Return psi = K cos(pi t) sin^2(waves lon') cos^2(lat) - background sin(lat), lon' moving by `drift` in all.
+    """Return psi = K cos(pi t) sin^2(waves lon') cos^2(lat) - background sin(lat), lon' moving by `drift` in total.
 
     waves 1/2 and strength 2.4: case 1 of Nair & Lauritzen 2010; 1 and 2: case 2; with a drift of a whole turn case 4.
     """
     speed = EARTH_RADIUS**2 / LENGTH
 
     def stream(lon: Array, lat: Array, time: float) -> Array:
-        still = lon - drift * (time - 0.5)  # at half time, when all is stretched most, it lies as without a drift
+        still = lon - drift * (time - 0.5)  # no drift at half time, with the largest deformation
         vortices = 5.0 * strength * np.cos(np.pi * time) * (np.sin(waves * still) * np.cos(lat)) ** 2
         return np.asarray(speed * (vortices - drift * np.sin(lat)))
 
@@ -139,7 +141,7 @@ def deformation(strength: float, waves: float, drift: float = 0.0) -> Stream:
 
 
 def _flows() -> tuple[SphereFlow, ...]:
-    """Return the flows, with areas in which what is carried stays."""
+    """Return the flows, with areas that the shapes do not leave."""
     degree = np.pi / 180.0
     middle, slanted = (0.0, 40.0 * degree), (180.0 * degree, 45.0 * degree)
     start = -30.0 * degree
@@ -173,7 +175,7 @@ def _flows() -> tuple[SphereFlow, ...]:
 FLOWS: Final = {flow.name: flow for flow in _flows()}
 
 
-# How well a scheme keeps tracers that depend on each other.
+# Mixing of tracers with a nonlinear relation.
 
 
 _LEAST, _MOST = BACKGROUND["BELLS"], 1.0
@@ -184,11 +186,11 @@ _SLACK: Final = 1e-12
 
 @dataclass(frozen=True)
 class Mixing:
-    """Mean distance from the curve that ties two tracers, in units of their ranges, by what brought them off it.
+    """Mean distance from the curve of two correlated tracers, in units of their ranges, by kind of mixing.
 
-    real         into the hull of the curve, as mixing of air does
-    unmixing     out of it, within the ranges of both tracers
-    overshooting out of these ranges
+    real          within the convex hull of the curve, as for mixing of air
+    unmixing      outside of it, within the ranges of both tracers
+    overshooting  outside of these ranges
     """
 
     real: float
@@ -197,7 +199,7 @@ class Mixing:
 
     @classmethod
     def of(cls, bells: Array, tied: Array, area: Array) -> "Mixing":
-        """Weigh the distances of all cells by their area."""
+        """Return the distances of all cells, weighted by their area."""
         weight = np.broadcast_to(area, bells.shape)
         shifted = distance_from_curve(bells, tied) * weight / weight.sum()
         low, high = correlated(np.array(_MOST)), correlated(np.array(_LEAST))
@@ -211,7 +213,7 @@ class Mixing:
 def distance_from_curve(bells: Array, tied: Array) -> Array:
     """Return the shortest distance of pairs of tracers from the curve 0.9 - 0.8 q^2, each in units of its range.
 
-    The foot of the perpendicular is the greatest root of a cubic q^3 + p q + r. Newton's method from above falls to it.
+    The foot of the perpendicular is the largest root of a cubic q^3 + p q + r, found by Newton's method from above.
     """
     ratio = (_RANGES[1] / _RANGES[0]) ** 2
     p = (ratio - 2.0 * _CURVATURE * (tied - 0.9)) / (2.0 * _CURVATURE**2)
@@ -223,11 +225,11 @@ def distance_from_curve(bells: Array, tied: Array) -> Array:
     return np.hypot((bells - foot) / _RANGES[0], (tied - correlated(foot)) / _RANGES[1])
 
 
-# Shapes carried over the sphere by the whole model: norms, mass, extremes, order, mixing of correlated tracers.
+# Shapes on the sphere in the complete model: norms, mass, extremes, order, mixing of correlated tracers.
 
 
 _ROUND_OFF: Final = 1e-11
-_FIRST: Final = "exact: 0; limit: 1.1 of the first run"
+_FIRST: Final = "exact: 0; limit: 1.1 times the first measurement"
 _NONE: Final = "exact: 0"
 _SMOOTH: Final = "exact: 3 where smooth"
 UNIFORM: Final = TRACERS.index("UNIFORM")
@@ -235,13 +237,13 @@ BELLS, TIED = TRACERS.index("BELLS"), TRACERS.index("CORRELATED")
 
 
 @dataclass(frozen=True)
-class Turned:
-    """What has become of the tracers (tracer, lat, lon) when a flow has brought them where they should be.
+class SphereResult:
+    """Tracers (tracer, lat, lon) at the start, at half time and at the end of a flow, and the exact end state.
 
-    mass     of each tracer at the end, with what has left and come, over that at the start; less 1
-    clipped  of each tracer, share of what went through the model
-    density  (lat, lon) relative to the start, where the flow squeezes the air;  compression  the greatest over the
-             least at half time
+    mass         relative change of the mass of each tracer, without boundary fluxes
+    clipped      clipped fraction of the throughput of each tracer
+    density      density (lat, lon) relative to the initial one, for divergent flows
+    compression  ratio of the largest and smallest density at half time
     """
 
     start: Array
@@ -256,11 +258,11 @@ class Turned:
     compression: float = 1.0
 
     def errors(self, tracer: int) -> Errors:
-        """Compare a tracer with the exact one; its range has that of the start as bounds."""
+        """Return the errors of a tracer; the exact field bounds its range."""
         return Errors.of(self.end[tracer], self.exact[tracer], self.area)
 
     def new_extreme(self) -> float:
-        """Return how far any tracer has left its range, at half time or the end, over this range."""
+        """Return the largest relative excess of any tracer outside its range."""
         worst = 0.0
         for tracer in range(len(TRACERS)):
             start, around = self.start[tracer], BACKGROUND[TRACERS[tracer]]
@@ -271,12 +273,12 @@ class Turned:
 
     @property
     def mixing(self) -> Mixing:
-        """The mixing of the correlated pair at half time."""
+        """Mixing of the correlated pair at half time."""
         return Mixing.of(self.middle[BELLS], self.middle[TIED], self.area)
 
 
-def turn(flow: SphereFlow, spacing: float, courant: float = 0.4) -> Turned:
-    """Carry all tracers by a flow on cells of a spacing [degrees]; at the sides their background flows in."""
+def turn(flow: SphereFlow, spacing: float, courant: float = 0.4) -> SphereResult:
+    """Transport all tracers in a flow on cells of a spacing [degrees]; the background flows in at boundaries."""
     case = tracer_case(
         {"area": {"lon": list(flow.area[0]), "lat": list(flow.area[1])}, "spacing": f"{spacing!r} deg"},
         ["100 m"],
@@ -297,7 +299,7 @@ def turn(flow: SphereFlow, spacing: float, courant: float = 0.4) -> Turned:
         through = np.array([float((budget["outflow"] - budget["inflow"]).sel(species=name)) for name in TRACERS])
         clipped = np.array([clipped_share(simulation, name) for name in TRACERS])
         steps, end = simulation.model.steps, _fields(simulation)
-    return Turned(
+    return SphereResult(
         start, middle, end, flow.exact(grid), grid.cell_area, steps, (after + through) / before - 1.0, clipped
     )
 
@@ -307,28 +309,28 @@ def _fields(simulation: Simulation) -> Array:
 
 
 def check_turn(spacings: tuple[float, float] = (2.0, 1.0)) -> list[Figure]:
-    """Return the figures of a turn about a point at 40 degrees north at the second spacing, and the order to it."""
+    """Return the figures of a rotation about a point at 40 degrees north at the second spacing, and the order."""
     coarse, fine = (turn(FLOWS["turn"], spacing) for spacing in spacings)
     test = f"rotation on the sphere, {spacings[1]:g} degrees"
     order = observed_order(*(each.errors(TRACERS.index("HILLS")).l1 for each in (coarse, fine)))
     return [
         *figures_of_errors(test, fine, {"HILLS": 0.022, "BELLS": 0.0128, "CYLINDERS": 0.147}),
         Figure(test, f"order of l1, Gaussian, {spacings[0]:g} to {spacings[1]:g}", order, 2.4, True, _SMOOTH),
-        *_kept(test, fine),
+        *_figures_of_conservation(test, fine),
     ]
 
 
 def check_path(spacing: float = 1.5) -> list[Figure]:
-    """Return the figures of a way along a tilted great circle, with air that flows in and out."""
+    """Return the figures of transport along a tilted great circle, with inflow and outflow of air."""
     result, test = turn(FLOWS["slant"], spacing), f"great circle at 45 degrees, {spacing:g} degrees"
     return [
         *figures_of_errors(test, result, {"HILLS": 0.0347, "BELLS": 0.0144, "CYLINDERS": 0.141}),
-        *_kept(test, result),
+        *_figures_of_conservation(test, result),
     ]
 
 
 def check_deformation(spacings: Sequence[float] = (3.0,)) -> list[Figure]:
-    """Return the figures of Nair & Lauritzen's case 2, and the order where there is a second spacing, half as wide."""
+    """Return the figures of case 2 of Nair & Lauritzen, and the order if there is a second spacing."""
     results = [turn(FLOWS["two vortices"], spacing) for spacing in spacings]
     test, first, mixing = f"two vortices on the sphere, {spacings[0]:g} degrees", results[0], results[0].mixing
     figures = [
@@ -336,7 +338,7 @@ def check_deformation(spacings: Sequence[float] = (3.0,)) -> list[Figure]:
         Figure(test, "real mixing", mixing.real, 6e-3, reference=_NONE),
         Figure(test, "range-preserving unmixing", mixing.unmixing, 1e-4, reference=_NONE),
         Figure(test, "overshooting", mixing.overshooting, _ROUND_OFF, reference=_NONE),
-        *_kept(test, first),
+        *_figures_of_conservation(test, first),
     ]
     for coarse, fine in pairwise(results):
         order = observed_order(*(each.errors(TRACERS.index("HILLS")).l1 for each in (coarse, fine)))
@@ -344,16 +346,16 @@ def check_deformation(spacings: Sequence[float] = (3.0,)) -> list[Figure]:
     return figures
 
 
-def figures_of_errors(test: str, turned: Turned, limits: dict[str, float]) -> list[Figure]:
-    """Return the l1 errors; their limits are what the scheme was first measured with, plus a tenth."""
+def figures_of_errors(test: str, turned: SphereResult, limits: dict[str, float]) -> list[Figure]:
+    """Return the l1 errors; their limits are the first measured errors, plus a tenth."""
     return [
         Figure(test, f"l1 of {name.lower()}", turned.errors(TRACERS.index(name)).l1, limit, reference=_FIRST)
         for name, limit in limits.items()
     ]
 
 
-def figures_of_laws(test: str, turned: Turned, mass: str) -> list[Figure]:
-    """Return what should be nothing: drift of the uniform tracer, change of mass (in words), new extremes."""
+def figures_of_laws(test: str, turned: SphereResult, mass: str) -> list[Figure]:
+    """Return the figures that should be 0: drift of the uniform tracer, change of mass, new extremes."""
     drift, change = float(np.abs(turned.end[UNIFORM] - 1.0).max()), float(np.abs(turned.mass).max())
     return [
         Figure(test, "uniform tracer, greatest deviation", drift, _ROUND_OFF, reference=_NONE),
@@ -362,7 +364,7 @@ def figures_of_laws(test: str, turned: Turned, mass: str) -> list[Figure]:
     ]
 
 
-def _kept(test: str, turned: Turned) -> list[Figure]:
+def _figures_of_conservation(test: str, turned: SphereResult) -> list[Figure]:
     clipped = float(turned.clipped.max())
     return [
         *figures_of_laws(test, turned, "change of mass, including boundary fluxes"),

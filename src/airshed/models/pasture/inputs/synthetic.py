@@ -2,8 +2,11 @@
 
 A day of a cell is wet with the probability p. Its rain then has an exponential distribution:
 
-    rain = amount max(0, E + log p)          E ~ Exp(1), drawn for each cell and day
-    log p = log p0 + season (cosine of the year) + weather (two waves of a few days and about 1000 km)
+    rain = amount max(0, E + log p)
+    log p = log p0 + season + waves
+
+E ~ Exp(1) is drawn for each cell and day. The season is a cosine of the year, and two waves have periods of a few days
+and lengths of about 1000 km.
 
 All other weather is weekly, from the same waves: warm, bright and dry where they cause no rain. `land` has the means.
 The weather is for tests of speed and size, not for results; its attributes state that it is synthetic.
