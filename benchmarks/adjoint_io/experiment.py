@@ -17,7 +17,7 @@ import numpy as np
 from airshed.core.errors import CaseError
 from airshed.inverse.backward import Backward
 from airshed.inverse.checkpoints.trajectory import Trajectory
-from airshed.inverse.gradient import ObservedCost, run_forward
+from airshed.inverse.gradient import CostEvaluator, run_forward
 from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.io.strategies.choice import STRATEGIES
 from airshed.models.air.case import Case
@@ -144,7 +144,7 @@ def _gradient(case: Case, sizes: _Sizes, folder: Path) -> float:
         model, cost = simulation.model, mean_cost(case, case.time.length.value)
         with closing(Trajectory(model, folder)) as trajectory:
             began = time.perf_counter()
-            observed = ObservedCost(model, cost, simulation.end)
+            observed = CostEvaluator(model, cost, simulation.end)
             actions = run_forward(simulation, trajectory, observed, lambda part, done: None)
             with closing(Backward(model, trajectory.derivatives, cost, AdjointOptions(read=False))) as backward:
                 backward.run(trajectory, actions)

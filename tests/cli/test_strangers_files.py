@@ -80,7 +80,7 @@ def test_a_species_with_the_name_of_a_coordinate_is_refused(folder: Path, monkey
     assert "species time, lat_bnds: output has coordinates of that name; rename" in answer.stderr
     answer = airshed("box", "m.def", "--conditions", "box.toml", "--output", "o.csv")
     assert answer.exit_code == 2
-    assert "species time: the time series has variables of its own of such names" in answer.stderr
+    assert "species time: the time series has other variables with these names" in answer.stderr
 
 
 STEERING = "\x1b[2J\x9b31m\x07\u202e"

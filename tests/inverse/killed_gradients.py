@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.inverse.small import IN_TIME, RECEPTOR, hashes, small
 
 from airshed.inverse import Options, sensitivity
-from airshed.inverse.checkpoints.trajectory import budget_of
+from airshed.inverse.checkpoints.trajectory import storage_budget
 from airshed.inverse.gradient import Watcher
 
 LITTLE = {"memory": "1 MiB"}
@@ -32,11 +32,11 @@ RUNS = (
 )  # fmt: skip
 """Settings of [adjoint], and the position of the kill: a fraction of the run, or the writing of a file."""
 
-sys.modules["airshed.inverse.gradient"].budget_of = lambda section, sizes: little_budget(section, sizes)
+sys.modules["airshed.inverse.gradient"].storage_budget = lambda section, sizes: little_budget(section, sizes)
 
 
 def little_budget(section, sizes):
-    budget = budget_of(section, sizes)
+    budget = storage_budget(section, sizes)
     return replace(budget, memory=7 * sizes.restart) if budget.memory == 2**20 else budget
 
 

@@ -24,7 +24,7 @@ from tests.laws.derivatives import TYPICAL, uneven_boundary
 from tests.laws.ranks import first_ranks, wait_for_all
 
 from airshed import inverse
-from airshed.inverse.checkpoints.trajectory import budget_of
+from airshed.inverse.checkpoints.trajectory import storage_budget
 from airshed.inverse.function.run_function import RunFunction
 from airshed.inverse.receptors.receptor import Receptor, ReceptorCost
 from airshed.inverse.reverse.direction import Direction
@@ -34,7 +34,7 @@ from airshed.parallel.halo import EdgeExchange
 from airshed.runtime import simulation
 from airshed.runtime.simulation import Simulation
 
-sys.modules["airshed.inverse.gradient"].budget_of = lambda section, sizes: little_budget(section, sizes)
+sys.modules["airshed.inverse.gradient"].storage_budget = lambda section, sizes: little_budget(section, sizes)
 
 LENGTH = "2400 s" if len(sys.argv) > 2 else "1500 s"
 SECTIONS = {
@@ -113,7 +113,7 @@ def hashes(found):
 
 def little_budget(section, sizes):
     """Return the budget of a case, or the small one of LITTLE."""
-    budget = budget_of(section, sizes)
+    budget = storage_budget(section, sizes)
     return replace(budget, memory=3 * sizes.restart + 4 * sizes.level) if budget.memory == 2**20 else budget
 
 

@@ -75,7 +75,7 @@ def test_every_level_is_stored_in_the_forward_run_in_memory_then_on_disk(tmp_pat
     def small_budget(section, sizes):
         return Budget(sizes, sizes.restart + 5 * sizes.level, 10 * sizes.level if section.plan == "all" else 2**30)
 
-    monkeypatch.setitem(asked, "budget_of", small_budget)
+    monkeypatch.setitem(asked, "storage_budget", small_budget)
 
     class PlanRecorder(Watcher):
         def on_plan(self, line):
@@ -91,7 +91,7 @@ def test_every_level_is_stored_in_the_forward_run_in_memory_then_on_disk(tmp_pat
     assert "on disk" in lines[0]
     assert kept.value == other.value
     assert np.array_equal(kept.adjoints.initial, other.adjoints.initial)
-    monkeypatch.setitem(asked, "budget_of", lambda section, sizes: Budget(sizes, sizes.restart + 5 * sizes.level))
+    monkeypatch.setitem(asked, "storage_budget", lambda section, sizes: Budget(sizes, sizes.restart + 5 * sizes.level))
     with pytest.raises(CaseError, match=r"have space for 5 of .* GB and a restart"):
         found(plan="all")
 

@@ -18,8 +18,8 @@ from airshed.inverse.checkpoints.actions import (
     Reverse,
     Sizes,
 )
-from airshed.inverse.checkpoints.plans import Budget, Capacities, as_executed, fewest_repetitions, plan_of
-from airshed.inverse.checkpoints.trajectory import budget_of
+from airshed.inverse.checkpoints.plans import Budget, Capacities, as_executed, checkpoint_plan, fewest_repetitions
+from airshed.inverse.checkpoints.trajectory import storage_budget
 from airshed.models.air.case.sections import AdjointSection
 
 from .plan_simulator import PlanError, simulate
@@ -29,11 +29,11 @@ KINDS = (Reverse, DiscardLevels, DiscardRestart)
 
 
 def all_levels(steps, budget):
-    return as_executed(plan_of("all", budget), steps)
+    return as_executed(checkpoint_plan("all", budget), steps)
 
 
 def two_levels(steps, budget):
-    return as_executed(plan_of("two-level", budget), steps)
+    return as_executed(checkpoint_plan("two-level", budget), steps)
 
 
 MAKERS = (all_levels, two_levels, fewest_repetitions)
@@ -150,7 +150,7 @@ def test_the_simulator_finds_planted_errors():
 @pytest.mark.parametrize("name", ["auto", "all", "two-level"])
 def test_too_small_a_budget_is_reported(name):
     with pytest.raises(CaseError, match=r"adjoint\..*(increase|set)"):
-        as_executed(plan_of(name, Budget(WEST_EUROPE, 100_000_000), 841), 841)
+        as_executed(checkpoint_plan(name, Budget(WEST_EUROPE, 100_000_000), 841), 841)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_too_small_a_budget_is_reported(name):
 )
 def test_a_case_selects_the_stores_of_checkpoints(section, places):
     section = AdjointSection(**section)
-    plan = as_executed(plan_of(section.plan, budget_of(section, WEST_EUROPE), 841), 841)
+    plan = as_executed(checkpoint_plan(section.plan, storage_budget(section, WEST_EUROPE), 841), 841)
     kept = plan.greatest(WEST_EUROPE)
     assert {name for name in ("memory", "disk") if getattr(kept, name)} == places
 

@@ -23,7 +23,7 @@ from airshed.formula import derivative, evaluate_all
 from airshed.formula.tree import Compare, Negate, ordered
 from airshed.inverse.fourdvar import lbfgs
 from airshed.inverse.receptors.point_gradient import PointChanges, point_gradient, point_tangent
-from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point_receptor, ratio_of_units
+from airshed.inverse.receptors.point_sensitivity import PointReceptorCost, point_receptor, unit_ratio
 from airshed.kernels.cells.formulas import StepValues
 from airshed.kernels.cells.reference import ReferenceCells
 from airshed.models.pasture.model import PastureModel, build
@@ -404,7 +404,7 @@ def test_a_model_without_gradients_is_refused(case: Path, monkeypatch: pytest.Mo
      ("mm", "degC", "mm K-1"), ("1", "1", "1"), ("kg ha-1", "%", "kg ha-1 %-1")],
 )  # fmt: skip
 def test_units_of_quotients(unit: str, other: str, expected: str) -> None:
-    assert ratio_of_units(unit, other) == expected
+    assert unit_ratio(unit, other) == expected
 
 
 @pytest.mark.thorough

@@ -136,9 +136,9 @@ GIVEN = {
 
 def test_threads_and_plans_give_the_same_bits(tmp_path, monkeypatch):
     """Repeat steps from restarts with little memory, as when a stopped gradient resumes."""
-    budget = airshed.inverse.checkpoints.trajectory.budget_of
+    budget = airshed.inverse.checkpoints.trajectory.storage_budget
     monkeypatch.setitem(
-        gradient.__globals__, "budget_of",
+        gradient.__globals__, "storage_budget",
         lambda section, sizes: replace(budget(section, sizes), memory=120_000) if section.memory.value == 2**20
         else budget(section, sizes),
     )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airshed.inverse.checkpoints.actions import Advance, DiscardLevels, DiscardRestart, Restore, Reverse, Sizes
-from airshed.inverse.checkpoints.plans import Budget, as_executed, fewest_repetitions, plan_of
+from airshed.inverse.checkpoints.plans import Budget, as_executed, checkpoint_plan, fewest_repetitions
 from airshed.inverse.checkpoints.trajectory import make_stores
 from airshed.models.air.case.sections import AdjointSection
 from airshed.parallel.communicator import SingleRank
@@ -84,7 +84,7 @@ def plans():
     for name, memory, disk in [
         ("all", 70, 0), ("all", 5, 70), ("two-level", 30, 0), ("auto", 40, 0), ("auto", 15, 0), ("auto", 12, 20),
     ]:  # fmt: skip
-        yield f"{name} {memory} {disk}", as_executed(plan_of(name, Budget(SIZES, memory, disk), 50), STEPS)
+        yield f"{name} {memory} {disk}", as_executed(checkpoint_plan(name, Budget(SIZES, memory, disk), 50), STEPS)
     for memory, disk in [(30, 0), (12, 0), (8, 0), (12, 9)]:
         yield f"known {memory} {disk}", fewest_repetitions(STEPS, Budget(SIZES, memory, disk))
 

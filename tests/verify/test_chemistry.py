@@ -168,11 +168,11 @@ def test_failed_cells_and_losses_are_counted():
     assert figures["numbers not finite or below zero"].value >= 1.0
     spread = cells.spread(cells.emep_state(network), 30)
     found = cells.solve(network, spread, METHODS["rodas3"])
-    assert cells.figure_of_invariants("cells", network, spread, found).ok
+    assert cells.invariants_figure("cells", network, spread, found).ok
     leaking = replace(found, y=found.y * (1.0 - 1e-9))
-    assert not cells.figure_of_invariants("cells", network, spread, leaking).ok
+    assert not cells.invariants_figure("cells", network, spread, leaking).ok
     uncounted = replace(found, y=found.y + 1e-9 * spread.y, clipped=1e-9 * spread.y)
-    assert cells.figure_of_invariants("cells", network, spread, uncounted).ok
+    assert cells.invariants_figure("cells", network, spread, uncounted).ok
 
 
 @pytest.mark.parametrize("name", ["chapman", "robertson"])

@@ -40,20 +40,20 @@ NO_INTEGRATORS = [INSIDE, REVERSED, pytest.param(EXTRAPOLATED, marks=pytest.mark
 )
 def test_the_observed_order_is_that_of_the_program(problem, exact, program):
     check(program)
-    order = convergence.order_of(program, problem, exact)
+    order = convergence.measured_order(program, problem, exact)
     assert order == pytest.approx(program.order, abs=convergence.TOLERANCE)
 
 
 def test_uneven_halves_of_chemistry_are_of_first_order_and_refused(problem, exact):
     uneven = Program("uneven", 2, (cells(0, 0.9), move(0, 1), cells(0.9, 1)))
-    assert convergence.order_of(uneven, problem, exact) < 1.0 + convergence.TOLERANCE
+    assert convergence.measured_order(uneven, problem, exact) < 1.0 + convergence.TOLERANCE
     with pytest.raises(ProgramError, match="is of order 1, not 2"):
         check(uneven)
 
 
 def test_half_of_the_chemistry_does_not_converge_and_is_refused(problem, exact):
     half = Program("half", 2, (cells(0, 0.5), move(0, 1)))
-    assert convergence.order_of(half, problem, exact) < convergence.TOLERANCE
+    assert convergence.measured_order(half, problem, exact) < convergence.TOLERANCE
     with pytest.raises(ProgramError, match=r"cells over 0\.5 of the step"):
         check(half)
 
@@ -68,7 +68,7 @@ def test_a_formula_of_first_order_is_detected(monkeypatch, problem, exact):
         return first, replace(second, c0=1.0, c1=0.0, t0=rest, t1=0.0, g=rest)
 
     monkeypatch.setitem(FORMULAS, formula.name, replace(formula, applications=euler))
-    assert convergence.order_of(SPLITTINGS["strang"](), problem, exact) < 1.5
+    assert convergence.measured_order(SPLITTINGS["strang"](), problem, exact) < 1.5
 
 
 def test_two_step_formula_without_history_is_detected(monkeypatch, problem, exact):
@@ -77,7 +77,7 @@ def test_two_step_formula_without_history_is_detected(monkeypatch, problem, exac
     monkeypatch.setitem(
         FORMULAS, formula.name, replace(formula, applications=lambda step, previous: formula.applications(step, None))
     )
-    assert convergence.order_of(imex(), problem, exact) < 1.0 + convergence.TOLERANCE
+    assert convergence.measured_order(imex(), problem, exact) < 1.0 + convergence.TOLERANCE
 
 
 def test_the_check_has_a_figure_for_each_integrator(monkeypatch):

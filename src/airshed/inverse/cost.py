@@ -44,7 +44,7 @@ class Cost(Protocol):
         ...
 
 
-def times_of(cost: Cost, end: float) -> list[float]:
+def cost_times(cost: Cost, end: float) -> list[float]:
     """Return the times [s] of a cost; raises CaseError unless they ascend within a case that ends at `end`."""
     times = [float(each) for each in cost.times]
     rise = all(second - first > 2.0 * INSTANT for first, second in pairwise(times))

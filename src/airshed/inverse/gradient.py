@@ -15,10 +15,10 @@ from airshed.core.errors import CaseError
 from airshed.inverse.backward import Adjoints, Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import Commits, Part, Problem, committing, fingerprints
-from airshed.inverse.checkpoints.plans import as_executed, plan_of
-from airshed.inverse.checkpoints.trajectory import Trajectory, budget_of, steps_expected
-from airshed.inverse.cost import Cost, times_of
-from airshed.inverse.reverse.derivatives import simulation_of
+from airshed.inverse.checkpoints.plans import as_executed, checkpoint_plan
+from airshed.inverse.checkpoints.trajectory import Trajectory, steps_expected, storage_budget
+from airshed.inverse.cost import Cost, cost_times
+from airshed.inverse.reverse.derivatives import create_simulation
 from airshed.inverse.reverse.runners import AdjointOptions
 from airshed.models.air.case import Case
 from airshed.models.air.model import AirModel
@@ -103,7 +103,7 @@ class CostEvaluator:
     def __init__(
         self, model: AirModel, cost: Cost, end: float, watcher: Watcher | None = None, *, keeps: bool = False
     ) -> None:
-        self.cost, self.times, self._model = cost, times_of(cost, end), model
+        self.cost, self.times, self._model = cost, cost_times(cost, end), model
         self._watcher, self._keeps = watcher or Watcher(), keeps
         self._observed: list[dict[str, Array]] = []  # the fields that the cost has read, by time
 
@@ -225,7 +225,7 @@ def gradient(
     >>> cost = airshed.inverse.CostOfFunction(86400.0, ["O3"], my_function)
     >>> airshed.inverse.gradient("west-europe", cost).adjoints.initial
     """
-    with simulation_of(case, **given) as simulation:
+    with create_simulation(case, **given) as simulation:
         model: AirModel = simulation.model
         with raising_together(model.subdomain.ranks), closing(Trajectory(model)) as trajectory:
             return _gradient(simulation, trajectory, cost, options, progress)
@@ -288,9 +288,9 @@ def run_forward(
     times = observed.times
     if times[-1] <= first + INSTANT:
         raise CaseError(f"the cost is at the beginning of the run, {first:g} s, before any step; give a later time")
-    budget = budget_of(section, trajectory.sizes)
+    budget = storage_budget(section, trajectory.sizes)
     expected = steps_expected(model, times[-1])
-    first_plan, plan = (plan_of(section.plan, budget, expected) for _ in range(2))
+    first_plan, plan = (checkpoint_plan(section.plan, budget, expected) for _ in range(2))
     if commits is not None:
         if commits.note is not None:
             trajectory.resume(commits)

@@ -152,7 +152,7 @@ def exact_solution(problem: Problem) -> Array:
     return np.asarray((4.0 * fine - coarse) / 3.0)
 
 
-def order_of(program: Program, problem: Problem, exact: Array) -> float:
+def measured_order(program: Program, problem: Problem, exact: Array) -> float:
     """Return the observed order of a program, from the errors of all species relative to their largest values."""
     scale = exact.max(axis=(1, 2, 3), keepdims=True)
     coarse, fine = (float(np.abs((run(program, steps, problem) - exact) / scale).mean()) for steps in STEPS)
@@ -164,7 +164,7 @@ def check() -> list[Figure]:
     problem, figures = make_problem(), []
     exact = exact_solution(problem)
     for program in (imex(), *(make() for make in SPLITTINGS.values())):
-        order, what = order_of(program, problem, exact), f"order in time, {STEPS[0]} to {STEPS[1]} steps"
+        order, what = measured_order(program, problem, exact), f"order in time, {STEPS[0]} to {STEPS[1]} steps"
         test = f"{program.name}, smooth problem by the reference executor"
         figures.append(Figure(test, what, order, program.order - TOLERANCE, True, f"{program.order}"))
     return figures

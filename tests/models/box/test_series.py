@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airshed.models.box.series import Series, degree_of, fit, times_in
+from airshed.models.box.series import Series, fit, series_degree, times_in
 
 START, END = np.array([100.0, 500.0]), np.array([500.0, 800.0])
 TIMES = times_in(START, END)
@@ -50,7 +50,7 @@ def test_polynomials_are_exact_and_no_longer_than_needed(terms: list[float], whe
         float(np.polynomial.chebyshev.chebval(2.0 * where - 1.0, terms)), abs=1e-13 * scale + 1e-300
     )
     if scale > 0.0 and max(abs(each) for each in terms) < 1e3 * abs(terms[-1]):
-        assert degree_of([series.of(slice(None), 0)]) <= len(terms) - 1
+        assert series_degree([series.of(slice(None), 0)]) <= len(terms) - 1
 
 
 def test_derivative_of_a_logarithm() -> None:

@@ -23,7 +23,7 @@ import numpy as np
 from airshed.core.atomic import guarded
 from airshed.core.errors import AirshedError, CaseError, OutputError
 from airshed.core.version import __version__
-from airshed.inverse.checkpoints.stores import Arrays, FileStore, commits, damage, note_of, rank_folder
+from airshed.inverse.checkpoints.stores import Arrays, FileStore, commits, damage, rank_folder, read_note
 from airshed.io.run_state import first_difference
 from airshed.kernels.host import AnyArray
 from airshed.models.air.model import AirModel
@@ -185,7 +185,7 @@ def _check(folder: Path, problem: Problem) -> None:
     """Check the problem of the newest commit of a rank whose manifest is complete, see :meth:`Problem.check`."""
     for number in reversed(commits(folder)):
         try:
-            saved = note_of(folder, number)["problem"]
+            saved = read_note(folder, number)["problem"]
         except OutputError:
             continue  # _latest reports it
         problem.check(saved, folder.parent)

@@ -301,7 +301,7 @@ class OnlinePlan:
         self._levels = []
 
 
-def plan_of(name: str, budget: Budget, expected: int | None = None) -> AllLevelsPlan | OnlinePlan:
+def checkpoint_plan(name: str, budget: Budget, expected: int | None = None) -> AllLevelsPlan | OnlinePlan:
     """Return the plan of a name in the case file.
 
     `auto` minimises the maximum number of forward runs of a step, by an estimate of the number of steps; `two-level`

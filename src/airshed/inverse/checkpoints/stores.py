@@ -268,7 +268,7 @@ def damage(folder: Path, number: int) -> str:
     return ""
 
 
-def note_of(folder: Path, number: int) -> Mapping[str, Any]:
+def read_note(folder: Path, number: int) -> Mapping[str, Any]:
     """Return the note of a commit; raises OutputError if the manifest is damaged."""
     return _manifest_contents(folder, number)[2]
 

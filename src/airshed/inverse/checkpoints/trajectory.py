@@ -41,7 +41,7 @@ from airshed.inverse.checkpoints.stores import (
     rank_folder,
     size_of,
 )
-from airshed.inverse.reverse.derivatives import derivatives_of, observing
+from airshed.inverse.reverse.derivatives import create_derivatives, observing
 from airshed.inverse.reverse.runners import ReverseStep
 from airshed.io.block_file import BlockFile
 from airshed.kernels.step.arguments import TimeLevel
@@ -77,7 +77,7 @@ class Trajectory:
     def __init__(self, model: AirModel, folder: Path | None = None) -> None:
         section = model.case.adjoint
         self._model, self._single = model, section.rounding == "single"
-        self.derivatives = derivatives_of(model, share=True)
+        self.derivatives = create_derivatives(model, share=True)
         with ExitStack() as stack:  # on exit another rank may still be removing its files
             own = stack.enter_context(TemporaryDirectory(prefix="airshed-", dir=folder, ignore_cleanup_errors=True))
             self._stores = make_stores(section, Path(own), model.subdomain.ranks)
@@ -254,7 +254,7 @@ class Trajectory:
         return TimeLevel(aligned(restart[_STATE + q]), aligned(restart[_STATE + air]))
 
 
-def budget_of(section: AdjointSection, sizes: Sizes) -> Budget:
+def storage_budget(section: AdjointSection, sizes: Sizes) -> Budget:
     """Return the budget for checkpoints from the settings of a case.
 
     A store of files holds all checkpoints on disk. Otherwise restarts are on disk until its budget is used up.

@@ -38,7 +38,7 @@ from airshed.core.text import suggestion
 from airshed.core.units import to
 from airshed.inverse.function.inputs import EmissionFactors, Inputs, MixingRatios, ReactionRates
 from airshed.inverse.function.repeated import RepeatedRun
-from airshed.inverse.reverse.derivatives import derivatives_of
+from airshed.inverse.reverse.derivatives import create_derivatives
 from airshed.models.air.case import Case
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.model import AirModel
@@ -150,7 +150,7 @@ class RunFunction:
                 Simulation(loaded, rate_factors=rates if names["rates"] else None, **given)
             )
             self._model: AirModel = simulation.model
-            derivatives_of(self._model)
+            create_derivatives(self._model)
             kinds: dict[str, Inputs] = {"factors": EmissionFactors(self._model, factors)} if factors else {}
             of_species = [kind for kind in ("initial", "boundary", "top") if names[kind]]
             kinds |= {kind: MixingRatios(self._model, kind, names[kind]) for kind in of_species}

@@ -31,7 +31,7 @@ from airshed.models.box.conditions import BoxConditions
 from airshed.models.box.forcing import UNNEEDED
 from airshed.models.box.gauss_seidel import GaussSeidelCells, GaussSeidelStep
 from airshed.models.box.model import BoxModel
-from airshed.models.box.rosenbrock import BoxInterval, Expansion, table_of
+from airshed.models.box.rosenbrock import BoxInterval, Expansion, make_table
 from airshed.models.box.run import Conditions, States, prepare
 from airshed.models.box.series import Series, add_terms
 from airshed.program.execute import walk_backwards
@@ -168,7 +168,7 @@ class RosenbrockAdjoint:
                 growth = air.derivative_of_logarithm(np.array([record.length])).coefficients[:, 0]
                 gains[emitted:] = [add_terms(loss, growth) for loss in gains[emitted:]]
             packed = pack_cells(adjoint[:, cells], kernel.shape.width)
-            inputs = table_of([*record.rows, *gains], count, kernel.shape.width)
+            inputs = make_table([*record.rows, *gains], count, kernel.shape.width)
             found = record.solver.reversed().reverse(packed, inputs, record.recorded(), 0.0, record.length)
 
             adjoint[:, cells] = unpack_cells(found.adjoint, count)

@@ -387,10 +387,10 @@ def _by_period(found: PointGradient, receptor: PointReceptor, model: PointModel)
 
 def _attributes(receptor: PointReceptor, spec: FieldSpec, where: str) -> dict[str, str]:
     text = f"sensitivity of {receptor.title} by {spec.text[:1].lower()}{spec.text[1:]} {where}".rstrip()
-    return {"units": ratio_of_units(receptor.unit, spec.unit), "long_name": text, "field_units": spec.unit}
+    return {"units": unit_ratio(receptor.unit, spec.unit), "long_name": text, "field_units": spec.unit}
 
 
-def ratio_of_units(unit: str, other: str) -> str:
+def unit_ratio(unit: str, other: str) -> str:
     """Return the unit of a quotient of units such as "kg ha-1"; a difference in degC is in K."""
     powers: dict[str, int] = {}
     for text, sign in ((unit, 1), (other.replace("degC", "K"), -1)):

@@ -38,7 +38,7 @@ class Area:
         return cls(model.layout, model.subdomain, model.kernel.sums, edge_exchange(model.subdomain))
 
     @classmethod
-    def alone(cls, layout: Layout) -> "Area":
+    def single_rank(cls, layout: Layout) -> "Area":
         """Return an area on a single rank."""
         return cls(layout, Subdomain.of(layout.rows, layout.columns, layout.width), exact_sum, None)
 

@@ -155,7 +155,7 @@ class Derivatives:
             yield key, stepper
 
 
-def simulation_of(case: Case | str | Path, **given: Any) -> Simulation:
+def create_simulation(case: Case | str | Path, **given: Any) -> Simulation:
     """Return the simulation of a case without groups of ranks, which has the same steps.
 
     given  further parameters of :class:`airshed.Simulation`
@@ -174,7 +174,7 @@ def observing(model: AirModel, on_step: OnStep, *, lengths: bool = False) -> Ite
         model.executor.on_step(None)
 
 
-def derivatives_of(model: AirModel, *, share: bool = False) -> Derivatives:
+def create_derivatives(model: AirModel, *, share: bool = False) -> Derivatives:
     """Return the derivatives of the steps of a model; raises CaseError for a case that has none.
 
     share  use the state and threads of the model; the derivatives are then valid only while it is open

@@ -98,10 +98,10 @@ class FormulaRecomputation:
     def run(self, number: int, stage: Stage, given: MoveRecord) -> FormulaLevels:
         """Advance the state; return its levels."""
         stepper, state = self._stepper, self._stepper.state
-        levels = [_copy_of(state)]
+        levels = [_copied_level(state)]
         for step in given.steps:
             stepper.advance([step.forcing])
-            levels.append(_copy_of(state))
+            levels.append(_copied_level(state))
         return FormulaLevels(given.steps, [levels[0], *levels], aligned_copy(state.tendency))
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ class FormulaAdjoint:
         self.reverser.close()
 
 
-def _copy_of(state: State) -> TimeLevel:
+def _copied_level(state: State) -> TimeLevel:
     return TimeLevel(aligned_copy(state.q), aligned_copy(state.air))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.inverse.cost import Cost, CostOfFunction, times_of
+from airshed.inverse.cost import Cost, CostOfFunction, cost_times
 from airshed.inverse.reverse.area import Area
-from airshed.inverse.reverse.derivatives import Derivatives, derivatives_of, observing, simulation_of
+from airshed.inverse.reverse.derivatives import Derivatives, create_derivatives, create_simulation, observing
 from airshed.inverse.reverse.direction import Direction, given_fields, given_numbers
 from airshed.kernels.host import AnyArray, aligned_copy
 from airshed.kernels.operators import Member
@@ -137,7 +137,7 @@ def record(simulation: Simulation, steps: int = STEPS, until: float | None = Non
     adjoint.
     """
     model: AirModel = simulation.model
-    derivatives = derivatives_of(model)
+    derivatives = create_derivatives(model)
     records: list[StepRecord] = []
     state, begin = model.stepper.state, model.seconds
     first = State(**{name: aligned_copy(array) for name, array in vars(state).items()})
@@ -158,12 +158,12 @@ def record_case(
 
     given  further parameters of :class:`airshed.Simulation`: meteorology, initial, allow_code
     """
-    with simulation_of(case, **given) as simulation:
+    with create_simulation(case, **given) as simulation:
         model = simulation.model
         made = cost(model) if callable(cost) else cost
         if made is None:
             return record(simulation, steps), None
-        run = record(simulation, steps, times_of(made, simulation.end)[-1])
+        run = record(simulation, steps, cost_times(made, simulation.end)[-1])
         return run, lambda: deepcopy(made, {id(model): model})
 
 
@@ -209,7 +209,7 @@ def random_direction(recorded: RecordedRun, seed: int = 0, *, zeros: bool = Fals
         size = np.where(values == 0.0, 0.1 * mean if zeros else 0.0, values)
         return np.asarray(random.uniform(-1.0, 1.0, values.shape) * size)
 
-    def change_of_ratios(values: Array) -> Array:
+    def ratio_change(values: Array) -> Array:
         return change(values, means.reshape(-1, *[1] * (values.ndim - 1)))
 
     first: dict[float, Array] = {}
@@ -218,14 +218,14 @@ def random_direction(recorded: RecordedRun, seed: int = 0, *, zeros: bool = Fals
             if begin not in first and step.forcing.column is not None:
                 first[begin] = change(np.abs(whole(step.forcing.column.emission)))
     constants = recorded.constants
-    boundary = {seconds: change_of_ratios(each) for seconds, each in recorded.boundary.items()}
+    boundary = {seconds: ratio_change(each) for seconds, each in recorded.boundary.items()}
     fields = {
         name: [allowed(recorded.members[name], change(whole(each))) for each in instants]
         for name, instants in recorded.instants.items()
     }
     return Direction(
-        change_of_ratios(whole(recorded.first.q)), first, change_of_ratios(constants.profile),
-        change_of_ratios(constants.top),
+        ratio_change(whole(recorded.first.q)), first, ratio_change(constants.profile),
+        ratio_change(constants.top),
         random.uniform(-1.0, 1.0, len(recorded.network.reactions)),
         {name: change(each) for name, each in recorded.numbers().items()}, fields, boundary,
     )  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from airshed.core.arrays import Array
-from airshed.inverse.cost import Cost, add_gradient, observe_at, time_at, times_of
-from airshed.inverse.reverse.derivatives import derivatives_of, observing, simulation_of
+from airshed.inverse.cost import Cost, add_gradient, cost_times, observe_at, time_at
+from airshed.inverse.reverse.derivatives import create_derivatives, create_simulation, observing
 from airshed.inverse.reverse.direction import Changes, Direction
 from airshed.inverse.reverse.executors import AdjointExecutor, ReplayExecutor, TangentExecutor
 from airshed.inverse.reverse.runners import AdjointOptions, Observer, ReverseStep
@@ -49,7 +49,7 @@ class Replay:
     def value(self, direction: Direction = NO_CHANGE, size: float = 0.0, observer: Observer | None = None) -> float:
         """Return the cost with inputs perturbed by `size` times a direction."""
         recorded, self.cost = self.recording, self._make_cost()
-        with closing(self._replay_of(direction, size)) as executor:
+        with closing(self._perturbed_replay(direction, size)) as executor:
             executor.start(recorded.first)
             self._observe(recorded.begin, executor.q)
             for record in recorded.steps:
@@ -57,7 +57,7 @@ class Replay:
                 self._observe(record.end, executor.q)
         return self.cost.value
 
-    def _replay_of(self, direction: Direction, size: float) -> ReplayExecutor:
+    def _perturbed_replay(self, direction: Direction, size: float) -> ReplayExecutor:
         changes = Changes(direction, self._area, self.recording.members)
         return self.recording.derivatives.replay(changes, size, self._threads)
 
@@ -75,7 +75,7 @@ class Replay:
             tangent.put_level(level)
             if self._observe(record.end, tangent.q):
                 found.append((record.end, self._area.whole(tangent.change)))
-        return sum(change_of_cost(self.cost, time, change, self._names) for time, change in found)
+        return sum(cost_change(self.cost, time, change, self._names) for time, change in found)
 
     @property
     def change(self) -> Array:
@@ -100,7 +100,7 @@ class Replay:
 
     @cached_property
     def _unchanged(self) -> ReplayExecutor:
-        return self._replay_of(NO_CHANGE, 0.0)
+        return self._perturbed_replay(NO_CHANGE, 0.0)
 
     @cached_property
     def _adjoint(self) -> AdjointExecutor:
@@ -159,7 +159,7 @@ class Replay:
                 getattr(self, name).close()
 
 
-def change_of_cost(cost: Cost, seconds: float, change: Array, names: Sequence[str]) -> float:
+def cost_change(cost: Cost, seconds: float, change: Array, names: Sequence[str]) -> float:
     """Return the change of a cost by a change of mixing ratios (species, level, lat, lon) at one of its times."""
     time = time_at(cost.times, seconds)
     assert time is not None
@@ -228,7 +228,7 @@ def tangent(
     --------
     >>> tangent("cases/west-europe", Direction(rates=np.ones(134))).change
     """
-    with simulation_of(case, **given) as simulation:
+    with create_simulation(case, **given) as simulation:
         model: AirModel = simulation.model
         to = direction(model) if callable(direction) else direction
         chosen = cost(model) if callable(cost) else cost
@@ -237,7 +237,7 @@ def tangent(
 
 def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -> Tangent:
     model: AirModel = simulation.model
-    derivatives = derivatives_of(model)
+    derivatives = create_derivatives(model)
     names, whole, found = model.network.names, derivatives.area.whole, {}
     executor = derivatives.tangent(model.stepper.threads)
 
@@ -248,12 +248,10 @@ def _run(simulation: Simulation, to: Direction, cost: Cost | None, steps: int) -
     with closing(executor), observing(model, executor.step):
         executor.start(model.stepper.state, to, derivatives.members)
         observe(model.seconds)
-        for end in step_ends(simulation, steps, None if cost is None else times_of(cost, simulation.end)[-1]):
+        for end in step_ends(simulation, steps, None if cost is None else cost_times(cost, simulation.end)[-1]):
             executor.put_level(TimeLevel(model.stepper.state.q, model.stepper.state.air))
             observe(end)
-        derivative = (
-            None if cost is None else sum(change_of_cost(cost, time, each, names) for time, each in found.items())
-        )
+        derivative = None if cost is None else sum(cost_change(cost, time, each, names) for time, each in found.items())
         change = whole(executor.change)
         state = whole(model.stepper.state.q)
     return Tangent(model.seconds, state, change, None if cost is None else cost.value, derivative)

@@ -11,7 +11,7 @@ from airshed.formula.parse import CONSTANTS, Formula, unknown_name
 from airshed.mechanism.expressions import AIR_GASES
 from airshed.mechanism.network import OpenParameter, ReactionNetwork
 from airshed.mechanism.structure import units_of_open
-from airshed.models.box.values import RATE_UNITS, CsvColumn, Value, spellings, value_of
+from airshed.models.box.values import RATE_UNITS, CsvColumn, Value, parse_value, spellings
 
 SUN: Final = ("SUN", "sec_zenith", "daylight")
 _DENSITY: Final = "environment.pressure or fixed.M"
@@ -36,7 +36,7 @@ def in_unit(key: str, value: Value, parameter: OpenParameter | None, fitting: Ma
     bare = value.formula is None and value.unit == "1" and not value.text.rstrip().endswith(("%", "percent"))
     if bare and (parameter is None or not parameter.unit):
         return value
-    return value_of(value, units, where=key)
+    return parse_value(value, units, where=key)
 
 
 def by_species(section: str, values: Mapping[str, Value], network: ReactionNetwork) -> dict[int, Value]:

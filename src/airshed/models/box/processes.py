@@ -35,7 +35,7 @@ from airshed.models.air.species_map.fit import with_particles
 from airshed.models.air.species_map.parts import DepositionMap
 from airshed.models.air.species_map.read import species_map_of
 from airshed.models.box.conditions import PROCESSES, BoxConditions, BoxEnvironment, midnight
-from airshed.models.box.values import Value, value_of
+from airshed.models.box.values import Value, parse_value
 from airshed.process.bound_process import OF_SPECIES, BoundProcess, refuse_idle
 from airshed.process.context import ProcessContext
 from airshed.process.kinds import OFFERED, Weather, arguments
@@ -309,7 +309,9 @@ def _weather(conditions: BoxConditions, processes: Sequence[BoxProcess]) -> dict
         if name not in units:
             known = [each for each in units if each not in OF_AIR]
             raise CaseError(f"weather.{name}: no process reads this field; {suggestion(name, known)}")
-    return {name: value_of(each, (units[name],), where=f"weather.{name}") for name, each in conditions.weather.items()}
+    return {
+        name: parse_value(each, (units[name],), where=f"weather.{name}") for name, each in conditions.weather.items()
+    }
 
 
 def _context(

@@ -34,7 +34,7 @@ from airshed.kernels.cells.arguments import CellExtras, Concentrations
 from airshed.kernels.host import AnyArray, aligned_zeros
 from airshed.models.box.conditions import BoxConditions, BoxStep
 from airshed.models.box.forcing import BoxForcing
-from airshed.models.box.series import TOLERANCE, Series, add_terms, degree_of, fit, times_in
+from airshed.models.box.series import TOLERANCE, Series, add_terms, fit, series_degree, times_in
 from airshed.program.stage import Stage
 from airshed.runtime.model import Arrays
 
@@ -90,16 +90,16 @@ class BoxInterval:
         counts.reshape(-1)[:count] = self.accepted
         record = AcceptedSteps.for_counts(counts, len(self.y), kernel.dtype)
         state = Concentrations(packed, packed, list_of_cells(count, len(self.y), width))
-        inputs = table_of(self.rows, count, width)
+        inputs = make_table(self.rows, count, width)
         self.solver.advance(state, inputs, steps, 0.0, self.length, CellExtras(record=record))
         if not np.array_equal(steps.accepted.reshape(-1)[:count], self.accepted):
             raise NumericalError("the repeated integration of a box has different steps: it has no adjoint")
         return record
 
 
-def table_of(rows: Sequence[Array], count: int, width: int) -> AnyArray:
+def make_table(rows: Sequence[Array], count: int, width: int) -> AnyArray:
     """Return series (cell or 1, term) of `count` cells as the inputs of a solver, (pack, term, input, width)."""
-    degree = degree_of(list(rows))
+    degree = series_degree(list(rows))
     table = np.zeros((degree + 1, len(rows), count))
     for number, row in enumerate(rows):
         terms = min(degree + 1, row.shape[1])
@@ -309,7 +309,7 @@ class RosenbrockCells:
         clipped = aligned_zeros(packed.shape, dtype)
         steps = CellSteps.zeros(len(packed), width)
         steps.step[...] = pack_cells(first, width)
-        inputs = table_of(rows, count, width)
+        inputs = make_table(rows, count, width)
         state = Concentrations(packed, packed, list_of_cells(count, species, width))
         solver.advance(state, inputs, steps, 0.0, length, CellExtras(clipped))
         self.steps += int(steps.accepted.reshape(-1)[:count].sum())

@@ -120,7 +120,7 @@ def _trimmed(coefficients: Array) -> Array:
     return np.where(tail > _NEGLIGIBLE * tail[..., :1], coefficients, 0.0)
 
 
-def degree_of(tables: list[Array]) -> int:
+def series_degree(tables: list[Array]) -> int:
     """Return the highest nonzero term in coefficients (cell, term)."""
     used = [np.flatnonzero(np.any(table != 0.0, axis=0)) for table in tables]
     return max((int(each[-1]) for each in used if each.size), default=0)

@@ -69,7 +69,7 @@ class CsvColumn:
 Value = FormulaQuantity | CsvColumn
 
 
-def value_of(value: object, units: Sequence[str], *, where: str) -> Value:
+def parse_value(value: object, units: Sequence[str], *, where: str) -> Value:
     """Return a constant in one of ``units``, a formula in the first unit, or a column of a file; raises CaseError."""
     if not isinstance(value, Mapping):
         return _formula_quantity(value.text if isinstance(value, FormulaQuantity) else value, units, where)
@@ -138,7 +138,7 @@ class ValueField:
     def __call__(self, value: object) -> Value:
         """Return the value; raises a validation error."""
         try:
-            return value_of(value.to_dict() if isinstance(value, CsvColumn) else value, self.units, where=KEY)
+            return parse_value(value.to_dict() if isinstance(value, CsvColumn) else value, self.units, where=KEY)
         except CaseError as error:
             raise refuse(str(error)) from error
 

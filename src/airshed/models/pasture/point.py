@@ -313,7 +313,7 @@ def run_point(met: Path, parameters: Path, output: Path, overrides: Sequence[str
     if not parameters.exists():
         read_toml(parameters)  # raises
     case = PointCase.load(parameters, overrides)
-    station = with_declared_humidity(case, _days_of(read_met(met), case))
+    station = with_declared_humidity(case, _select_days(read_met(met), case))
     problems = check(station)
     errors = [each.text for each in problems if each.kind == "error"]
     if errors:
@@ -352,7 +352,7 @@ def _source(kind: str, values: Any) -> str:
     return "; ".join(filter(None, [found.text, found.source, changed]))
 
 
-def _days_of(station: Station, case: Any) -> Station:
+def _select_days(station: Station, case: Any) -> Station:
     """Return the weather of the days of the case; raises CaseError if some are missing."""
     first, last = case.weather.first or station.dates[0], case.weather.last or station.dates[-1]
     try:

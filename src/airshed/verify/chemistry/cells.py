@@ -129,10 +129,10 @@ def check(count: int = 10_000, network: ReactionNetwork | None = None) -> list[F
             Figure(test, f"{element} added by clipping, greatest share",
                    float(np.max(atoms @ found.clipped / (atoms @ cells.y))), LIMIT_OF_CLIPPING, reference="exact: 0"),
         ]  # fmt: skip
-    return [*figures, figure_of_invariants(test, network, cells, found)]
+    return [*figures, invariants_figure(test, network, cells, found)]
 
 
-def figure_of_invariants(test: str, network: ReactionNetwork, cells: Cells, found: CellResults) -> Figure:
+def invariants_figure(test: str, network: ReactionNetwork, cells: Cells, found: CellResults) -> Figure:
     """Return the largest drift of the sums that reactions conserve."""
     sums = invariants(network)
     worst = max(drift(weights, cells, found) for weights in sums)

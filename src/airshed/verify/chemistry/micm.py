@@ -21,7 +21,7 @@ from airshed.kernels.schedule import NOON
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.mechanism.openatmos import CONDITIONS, has_musica, musica_file, read_conditions
 from airshed.mechanism.openatmos.units import MOLECULES_PER_MOLE
-from airshed.verify.chemistry.cells import Cells, figure_of_invariants, figures_of, solve, spread
+from airshed.verify.chemistry.cells import Cells, figures_of, invariants_figure, solve, spread
 from airshed.verify.figure import Figure
 
 LENGTH: Final = 3600.0
@@ -135,4 +135,4 @@ def check_many(count: int = 10_000, name: str = "ts1") -> list[Figure]:
     cells = Cells(cells.y, {**cells.values, **parameters})
     found = solve(begin.network, cells, METHODS["rodas3"])
     test = f"{name}, {count} cells for an hour"
-    return [*figures_of(test, found), figure_of_invariants(test, begin.network, cells, found)]
+    return [*figures_of(test, found), invariants_figure(test, begin.network, cells, found)]
