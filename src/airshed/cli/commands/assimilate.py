@@ -65,7 +65,7 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     state = on_first(partial(prepare_folder, folder, case, resume=resume))
     resumed = on_first(state.is_file)
     try:
-        with stop_on_interrupt(iterations.request_stop), opened(case, seen, iterations.progress) as study:
+        with stop_on_interrupt(iterations.request_stop), open_study(case, seen, iterations.progress) as study:
             inputs = Inputs({*files, *study.input_files}, case.base)
             on_first(partial(check_inputs, folder, inputs, resumed=resumed))
             if not iterations.quiet:

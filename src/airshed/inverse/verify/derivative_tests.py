@@ -4,13 +4,8 @@
     R(e) = |J(x + e d) - J(x) - e J'(x) d|                  decreases with e^2
     (J(x + e d) - J(x - e d)) / (2 e)  against  <grad J, d>
 
-with random perturbations d of an input and weights w of the results. In uniform air a limiter switches between x and
-x + e d at every e: J is not differentiable at x. The Taylor remainder is then of first order, whether or not the
-derivative is correct, and the test is undecided. Central differences then average two one-sided derivatives. Their
-error decreases with e^2 until round-off of J, divided by e, dominates; the best e is in between.
-
-On each branch of a limiter a step is smooth. :class:`Crossings` counts the faces at which a run takes a different
-branch, and the values that are clipped in only one of two runs.
+with random perturbations d of an input and weights w of the results. In uniform air a limiter switches at every e: the
+Taylor remainder is then of first order for any derivative, and the test is undecided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

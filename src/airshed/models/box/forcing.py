@@ -365,10 +365,7 @@ class BoxForcing:
         return found
 
     def start(self, time: float, air: Mapping[str, Array]) -> Array:
-        """Return the number density (species, cell) [molecules cm-3] at the start.
-
-        In order of precedence it is from the states, from [initial], from the mechanism file, or 0. Raises CaseError.
-        """
+        """Return the initial number density (species, cell) [molecules cm-3]: states, [initial], mechanism file, or 0."""
         named: dict[str, npt.ArrayLike] = {"t": time, **{name: value for name, value in air.items() if " " not in name}}
         densities = np.zeros((len(self.network.species), self.cells))
         own = {name.casefold(): value for name, value in self.network.initial.items()}
@@ -435,10 +432,7 @@ class BoxForcing:
         return data
 
     def inputs(self, values: Mapping[str, Array]) -> list[Array]:
-        """Return values in the order of the inputs of the kernel: air, sun, parameters of the mechanism.
-
-        Values that no rate needs are constant placeholders, whose variation is not resolved in time.
-        """
+        """Return values in the order of the inputs of the kernel; values that no rate needs are constant placeholders."""
         rows = []
         for name in ("TEMP", "PRESS", *AIR_GASES, *SUN):
             own = INPUTS.get(name, name)
