@@ -156,10 +156,7 @@ class DotProducts:
 
     @property
     def errors(self) -> dict[str, float]:
-        """Differences relative to the larger side, or to `sizes` if a sum cancels; 0 for an input without effect.
-
-        A sum may cancel by chance, while its round-off does not.
-        """
+        """Differences relative to the larger side, or to `sizes`, the magnitudes of the terms; 0 for no effect."""
         found = {}
         for kind, one in self.by_tangent.items():
             other = self.by_adjoint[kind]
@@ -318,10 +315,7 @@ class Taylor:
 
     @property
     def undecided(self) -> bool:
-        """True if limiters or clipping may explain a lower order, so that a wrong derivative cannot be detected.
-
-        Every remainder above round-off then has switched limiters or clipped values.
-        """
+        """True if limiters or clipping may explain a lower order at every size of perturbations."""
         return self.order < ORDER and all(each.switches + each.clips > 0 for each in self.above_round_off)
 
     def table(self) -> Table:

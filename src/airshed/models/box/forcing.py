@@ -365,7 +365,7 @@ class BoxForcing:
         return found
 
     def start(self, time: float, air: Mapping[str, Array]) -> Array:
-        """Return the initial number density (species, cell) [molecules cm-3]: states, [initial], mechanism file, or 0."""
+        """Return the initial density (species, cell) [molecules cm-3]: from states, [initial], mechanism file, or 0."""
         named: dict[str, npt.ArrayLike] = {"t": time, **{name: value for name, value in air.items() if " " not in name}}
         densities = np.zeros((len(self.network.species), self.cells))
         own = {name.casefold(): value for name, value in self.network.initial.items()}
@@ -432,7 +432,7 @@ class BoxForcing:
         return data
 
     def inputs(self, values: Mapping[str, Array]) -> list[Array]:
-        """Return values in the order of the inputs of the kernel; values that no rate needs are constant placeholders."""
+        """Return values in the order of the inputs of the kernel; values without effect are constant placeholders."""
         rows = []
         for name in ("TEMP", "PRESS", *AIR_GASES, *SUN):
             own = INPUTS.get(name, name)
