@@ -1,4 +1,4 @@
-"""The synthetic benchmark: its size, what it emits and mixes, and what a case file may say of area sources."""
+"""Synthetic benchmark: its size, emission and mixing, and the settings of area sources in a case file."""
 
 from typing import Any
 

@@ -245,7 +245,7 @@ def test_a_factor_of_a_map_that_makes_more_than_all_air_is_told_with_the_map() -
 
 
 def test_more_than_all_air_is_refused() -> None:
-    """By a factor on the profiles, by a value, and in an initial dataset, also through its unit."""
+    """A scale factor, a value, an initial dataset or its unit can give a mixing ratio above 1."""
     with pytest.raises(CaseError, match=r"the boundary's O3 is \S+ mol/mol"):
         one("O3", scale={"O3": 1e9})
     with pytest.raises(CaseError, match="the boundary's O3 is 2 mol/mol"):
@@ -272,7 +272,7 @@ def test_initial_longitudes_may_begin_at_another_place() -> None:
 
 
 def output_of_a_run(**more: object) -> xr.Dataset:
-    """What `airshed run` leaves behind: records, weather, and bounds."""
+    """Return a dataset like the output of `airshed run`: records, weather, and bounds."""
     times = np.datetime64("2022-08-31T00", "ns") + np.arange(3) * np.timedelta64(1, "h")
     dims, shape = ("time", "level", "lat", "lon"), (3, *GRID.shape)
     values = np.broadcast_to(1e-9 * np.arange(1.0, 4.0)[:, None, None, None], shape)

@@ -189,7 +189,7 @@ def test_budgets_by_face_add_up_to_the_budget(tmp_path: Path, integrator: str, v
 
 
 def test_a_wrong_face_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: what flows out has the mixing ratio of the next cell inside."""
+    """Negative control: the outflow has the mixing ratio of the wrong cell, the next one inside."""
     right = FaceBudget._lateral_flux
 
     def wrong(self: Any, side: Any, transport: Any, state: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The case: what is right is read, what is wrong is refused with file, line, key and what to do."""
+"""Case files: valid ones are read; errors name the file, the line, the key and the remedy."""
 
 import copy
 import re
@@ -115,7 +115,7 @@ def test_layers_have_a_default() -> None:
 
 @pytest.mark.parametrize("name", [file.parent.name for file in sorted(resource("cases").glob("*/case.toml"))])
 def test_shipped_cases_load_by_name_and_survive_the_round_trip(name: str) -> None:
-    """Those of any model."""
+    """The list includes the cases of all models."""
     case = airshed.load_case(name)
     of_its_model, folder = type(case), resource("cases") / name
     assert case == of_its_model.load(folder) == of_its_model.load(folder / "case.toml")

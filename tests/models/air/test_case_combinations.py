@@ -1,4 +1,4 @@
-"""Settings that need each other are refused apart; those that do nothing beside others are told."""
+"""Combinations of settings: errors for missing partners, warnings for settings without effect."""
 
 import tomllib
 from typing import Any
@@ -13,7 +13,7 @@ from airshed.runtime.registry import case_report
 
 
 def small(**changes: Any) -> dict[str, Any]:
-    """A small case with sections of its own."""
+    """Return a small case with additional sections."""
     return {
         "grid": {"area": {"lon": [0, 10], "lat": [45, 55]}, "spacing": "0.5 deg", "layers": ["20 m", "50 m"]},
         "time": {"start": "2022-08-31T00:00Z", "length": "24 h"},

@@ -1,4 +1,4 @@
-"""The weather of a rank's columns, and of those with a margin, has the bits of the whole area's, whatever makes it."""
+"""Weather of the columns of a rank, with and without a margin: bitwise equal to that of the whole area."""
 
 from functools import cache
 from types import MappingProxyType
@@ -29,14 +29,14 @@ AT = 5000.0
 
 
 class Rank(SingleRank):
-    """One of four ranks, who reads for itself and hears nothing bad of the others."""
+    """Rank of four that reads its own data and receives no errors of other ranks."""
 
     def __init__(self, rank: int) -> None:
         self.rank, self.size = rank, 4
 
 
 def case(**weather: object) -> Case:
-    """A small part of western Europe."""
+    """Return a case for a small part of western Europe."""
     return Case.model_validate(
         {
             "title": "weather of tiles",
@@ -131,7 +131,7 @@ def test_a_tile_and_its_margin_have_the_bits_of_the_whole(name: str, rank: int) 
 
 @pytest.mark.parametrize("name", ["era5", "dataset"])
 def test_the_exchange_between_tiles_has_the_bits_of_the_whole(name: str) -> None:
-    """The chain that horizontal diffusion goes, from the data to the faces of a tile."""
+    """Compute the exchange of horizontal diffusion, from the data to the faces of a tile."""
     grid = suppliers()[name][0].make_grid()
 
     def exchange(grid: Grid, state: MetState) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ DROPS = {  # times [s], and speeds [m/s] between which the wind is linear
 
 
 def clipped(monkeypatch, seconds, speeds):
-    """What clipping adds to a disc, as a share of it, and the greatest ratio of steps in the formula."""
+    """Return the mass that clipping adds to a disc, relative to the disc, and the largest step ratio of the formula."""
     times = np.datetime64("2022-01-01T00:00:00", "ns") + np.array(seconds) * np.timedelta64(1, "s")
     speeds = np.array(speeds)
     winds = xr.Dataset(

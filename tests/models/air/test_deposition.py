@@ -47,7 +47,7 @@ def by_name(names: list[str], **settings: object) -> DepositionVelocities:
 
 
 def velocity(name: str, met: MetState, land: np.ndarray, sun: np.ndarray, **settings: object) -> float:
-    """One species' deposition velocity [cm/s]."""
+    """Return the deposition velocity of one species [cm/s]."""
     found = by_name([name], **settings).velocities(met, land, sun)
     assert found.shape == (1, *FLAT)
     assert np.ptp(found) == 0.0

@@ -127,8 +127,8 @@ def test_whoever_asks_in_another_order_finds_the_same_bits(way: str, threads: in
     assert len({b"".join(bits) for bits in found[way].values()}) == len(hours)
 
 
-class Watched:
-    """Weather that may only be asked for what was taken last, and counts how much that is."""
+class WeatherMonitor:
+    """Weather that refuses instants outside the latest ones taken, and records their largest number."""
 
     def __init__(self, base: Meteorology, times: tuple[float, ...]) -> None:
         self._base, self.times, self.provenance = base, times, base.provenance
@@ -149,11 +149,11 @@ class Watched:
 
 
 class Vegetation:
-    """A source that looks at the weather in the middle of each hour."""
+    """Source that reads the weather in the middle of each hour."""
 
     species, levels, changes = ("C5H8",), 1, ()
 
-    def __init__(self, air: Watched, start: np.datetime64) -> None:
+    def __init__(self, air: WeatherMonitor, start: np.datetime64) -> None:
         self._air, self._start = air, start
 
     def rate(self, seconds: float) -> npt.NDArray[np.float64]:
@@ -162,10 +162,10 @@ class Vegetation:
 
 
 def ask_for_weather(every: float, *, resumed: bool, threads: int, announced: bool = True) -> int:
-    """Go through some hours as a run does; return how many instants were taken at most."""
+    """Step through some hours as a run does; return the largest number of instants in memory."""
     start, begin = np.datetime64("2022-06-21T00:45"), 0.0
     parts = assemble(CASE)
-    air = Watched(parts.meteorology, tuple(-900.0 + every * number for number in range(int(9 * HOUR / every))))
+    air = WeatherMonitor(parts.meteorology, tuple(-900.0 + every * number for number in range(int(9 * HOUR / every))))
     layout = Layout(2, 2, 4, np.dtype(np.float64))
     sources = PackedSources(
         [Vegetation(air, start)], layout, (2, 2), start, lambda rate: lambda: rate.sum(axis=(-2, -1))
@@ -198,6 +198,6 @@ def test_all_weather_that_steps_and_vegetation_ask_for_was_taken(every: float, r
 
 
 def test_weather_that_is_not_taken_is_noticed() -> None:
-    """The negative control: vegetation that does not say what it will ask for."""
+    """Negative control: vegetation does not announce the instants that it requires."""
     with pytest.raises(AssertionError):
         ask_for_weather(600.0, resumed=True, threads=0, announced=False)

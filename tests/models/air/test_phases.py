@@ -1,4 +1,4 @@
-"""A species is a gas or a particle: diameter and density are said once, and settling, deposition and rain take them."""
+"""Gases and particles: settling, deposition and scavenging share the diameter and density of `[particles]`."""
 
 import pytest
 from tests.models.air.processes.test_declared import BASE

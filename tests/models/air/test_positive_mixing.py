@@ -30,7 +30,7 @@ def acid(case: airshed.Case) -> xr.Dataset:
 
 
 def made_by_clipping(run: airshed.Simulation, name: str, until: str) -> float:
-    """Return what is clipped of a species, as a share of what was there."""
+    """Return the clipped amount of a species relative to its initial amount."""
     there = float(run.model.amounts()[run.model.network.index(name)])
     run.run(until=until)
     return float(run.budget().sel(species=name).clipped) / there

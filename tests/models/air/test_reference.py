@@ -1,4 +1,4 @@
-"""Recorded steps of each integrator repeat in NumPy to round-off; the comparison notices what is changed in one."""
+"""NumPy repeats recorded steps of each integrator to round-off; the comparison detects a changed record."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is in the air is what was emitted, whenever emission begins and ends, whatever the steps."""
+"""Conservation of emitted mass for any start and end of the emission and any time step."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ STOPS = [3000.0, 3600.0, 4000.0, 5000.0, 5432.1, 7200.0, 7600.0, 8000.0, 10800.0
 
 
 def release(folder, first, last, before=0.0):
-    """A file by which a cell emits 1 mol/s between two times [s], and something before."""
+    """Write a file with the emission of one cell: 1 mol/s between two times [s], another rate before."""
     times = START + (np.array([-3600.0, first, last, 72000.0]) * 1e9).astype("timedelta64[ns]")
     rate = np.zeros((4, 10, 20))
     rate[:, 5, 5] = before, 1.0, 0.0, 0.0
@@ -25,7 +25,7 @@ def release(folder, first, last, before=0.0):
 
 
 def simulation(path, wind="calm", velocity=None, folder=None, **more):
-    """Two layers without mixing, which the catalogue has a library of; or three with deposition."""
+    """Return a simulation with two layers without mixing (a prebuilt library), or with three and deposition."""
     speeds = np.array(WINDS[wind])
     layers = ["100 m", "200 m", "500 m"] if velocity else ["100 m", "500 m"]
     times = START + np.arange(4) * np.timedelta64(3600, "s")
@@ -44,7 +44,7 @@ def simulation(path, wind="calm", velocity=None, folder=None, **more):
 
 
 def balance(sim):
-    """What is in the air and what has left it [mol], and the terms of the budget."""
+    """Return the amount in the air plus its losses [mol], and the terms of the budget."""
     terms = {name: float(field.sel(species="TRACER")) for name, field in sim.budget().items()}
     return float(sim.model.amounts()[0]) + terms["outflow"] + terms["deposited"], terms
 
@@ -68,7 +68,7 @@ def test_a_release_of_an_hour_brings_3600_mol_into_the_air(tmp_path, first, wind
 
 @pytest.mark.parametrize("before", [0.2, 0.9, 5.0])
 def test_emission_that_changes_is_met_too(tmp_path, before):
-    """Falling to a fifth, which begins anew, and otherwise."""
+    """A fall of the emission to a fifth restarts the two-step formula; a rise does not."""
     with simulation(release(tmp_path, 4000.0, 7600.0, before), "steady") as sim:
         for stop in STOPS:
             sim.run(until=stop)

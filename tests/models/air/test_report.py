@@ -1,4 +1,4 @@
-"""The summary's advice: what to set otherwise where the iteration drifts, or clipping adds mass."""
+"""Advice of the summary: settings to change where the iteration drifts or clipping adds mass."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Parts:
 
 @dataclass
 class Model:
-    """Stands in for a model: as much of each species as makes 100 mol of nitrogen and of sulphur, all as NO and SO2."""
+    """Stub of a model with 100 mol of nitrogen and of sulphur, all as NO and SO2."""
 
     parts: Parts
     families: tuple[str, ...] = ("N", "S")

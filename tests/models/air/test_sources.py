@@ -51,7 +51,7 @@ def test_the_report_counts_the_same_hours():
 
 
 def test_sources_are_replaced_by_ones_of_the_same_species_alone():
-    class Other(Staircase):
+    class AnotherSpecies(Staircase):
         species = ("another",)
 
     class Double(Staircase):
@@ -63,6 +63,6 @@ def test_sources_are_replaced_by_ones_of_the_same_species_alone():
     packed.replace([Double(LATE)])
     assert packed.at(0.0)[1]()[0] == 26
     with pytest.raises(ValueError, match="same species"):
-        packed.replace([Other(LATE)])
+        packed.replace([AnotherSpecies(LATE)])
     with pytest.raises(ValueError, match="same species"):
         packed.replace([])

@@ -1,4 +1,4 @@
-"""All integrators behind one interface: the same demands on them, and what splittings have of their own."""
+"""All integrators behind one interface: common requirements, and properties of the splittings."""
 
 import copy
 
@@ -231,7 +231,7 @@ def test_transport_is_cut_into_pieces_where_the_wind_asks_for_it(tmp_path):
         assert begin == pytest.approx(1000.0 + length)
 
 
-# ---- what reacts, on small grids -------------------------------------------------------------------------------------
+# ---- chemistry on small grids ----------------------------------------------------------------------------------------
 
 
 def small(folder, text, *, integrator="strang", rates="", **sections):
@@ -292,7 +292,7 @@ def test_nothing_reacts(tmp_path):
 @pytest.mark.compiles
 @pytest.mark.parametrize(("one", "other"), [INTEGRATORS, INTEGRATORS[::-1]])
 def test_tracers_go_on_with_another_integrator(tmp_path, one, other):
-    """Their state consists of the same arrays; what a formula with a history lacks is an Euler start."""
+    """Their state consists of the same arrays; a formula without its history restarts with forward Euler."""
     text, chosen = "#DEFVAR\nA = IGNORE;\nB = IGNORE;\n", {"meteorology": {"eastward": "8 m/s"}}
     first, second = (small(tmp_path, text, integrator=integrator, **chosen) for integrator in (one, other))
     with airshed.Simulation(first) as simulation:
@@ -322,7 +322,7 @@ def test_a_formula_that_the_air_does_not_run_is_refused(tmp_path, stage):
 
 
 def test_padding_is_never_seen(tmp_path):
-    """Nine columns do not fill their blocks: what stands in the other lanes has no part in anything."""
+    """Nine columns do not fill their blocks: values in the unused SIMD lanes affect no result."""
     case = small_case(tmp_path, chemistry={"integrator": "strang"}, time={"length": "30 min"})
     fields = []
     for spoil in (False, True):
@@ -366,7 +366,7 @@ def test_a_cell_that_cannot_be_integrated_is_named_and_can_be_replayed(tmp_path)
 
 
 def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
-    """With few steps at most all cells fail at first; what the second try gives is as good."""
+    """A low limit of steps makes all cells fail at first; the second attempt is as accurate."""
     case = small_case(tmp_path, chemistry={"integrator": "strang"}, time={"length": "10 min"})
     (expected,) = ended(case, "NO2")
     with airshed.Simulation(case) as simulation:

@@ -1,4 +1,4 @@
-"""Area sources: what a box emits arrives, wherever its edges lie."""
+"""Area sources: the grid receives the whole emission of a rectangle, wherever its edges are."""
 
 import numpy as np
 import pytest

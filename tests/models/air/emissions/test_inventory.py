@@ -209,7 +209,7 @@ def test_another_mechanism_needs_another_split(folder, species, tmp_path):
     built = build_inventory(InventorySettings(folder), BENELUX, START, ("tracer",), smoke)
     assert built.species == ("tracer",)
     (whole,) = {row.pollutant for row in built.country_totals()}
-    assert whole == "CO", "what becomes nothing is not spread out"
+    assert whole == "CO", "a pollutant that maps to no species is not gridded"
     plain = build_inventory(InventorySettings(folder, pollutants=("CO",)), BENELUX, START, ("CO",))
     np.testing.assert_array_equal(built.rate(0.0), 2.0 * plain.rate(0.0))
     with pytest.raises(CaseError, match=r"the mechanism lacks the emitted species tracer"):
@@ -221,7 +221,7 @@ def test_a_split_of_the_map_replaces_that_of_the_inventory(folder, species):
     dirty = replace(same, split={"NOx": (Compound("NO", 0.5, 0.046), Compound("NO2", 0.5, 0.046))})
     built = build_inventory(InventorySettings(folder), BENELUX, START, species, dirty)
     assert kilograms(built, "NO") == pytest.approx(kilograms(built, "NO2"))
-    with pytest.raises(CaseError, match=r"species_split.csv does not say what PM consists of; .* \[split\]"):
+    with pytest.raises(CaseError, match=r"species_split.csv does not give the compounds of PM; .* \[split\]"):
         build_inventory(InventorySettings(folder, pollutants=("PM",)), BENELUX, START, species)
     half = replace(same, split={"CO": (Compound("CO", 0.5, 0.028),)})
     with pytest.raises(DataError, match=r"the species map: the mass shares of CO sum to 0.5"):

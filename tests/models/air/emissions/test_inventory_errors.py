@@ -1,4 +1,4 @@
-"""Whatever is wrong in the inventory's folder is said with the file, the line and what to do."""
+"""Errors in the folder of an inventory: each message names the file, the line and the remedy."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""When fields of a file hold: bounds, whole months, the twelve months of any year, and the spin-up."""
+"""Validity periods of the fields of a file: time bounds, months, monthly climatologies, and the spin-up."""
 
 from collections.abc import Callable
 

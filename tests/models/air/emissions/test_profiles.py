@@ -39,7 +39,7 @@ def test_a_year_averages_one(profiles, year):
 @pytest.mark.standard
 @pytest.mark.parametrize(("zone", "year"), [("Europe/Berlin", 2024), ("Australia/Adelaide", 2022)])
 def test_a_year_averages_one_in_any_zone_with_its_summer_time(profiles, zone, year):
-    """Of a day of 23 or 25 hours, too: the year UTC counts."""
+    """The mean is over the hours of a year in UTC and includes local days of 23 and 25 hours."""
     first = datetime(year, 1, 1, tzinfo=UTC)
     hours = (datetime(year + 1, 1, 1, tzinfo=UTC) - first) // timedelta(hours=1)
     local = (((first + timedelta(hours=hour)).astimezone(ZoneInfo(zone))) for hour in range(hours))

@@ -1,9 +1,9 @@
-"""Runs many processes at once on several numbers of ranks, one after the other, in one MPI job of three.
+"""Run many processes together on one, two and three ranks, one run after the other, in an MPI job of three.
 
     mpiexec -n 3 python on_ranks.py FOLDER
 
-Prints digests of the state and the budgets of each run as JSON; `case.toml` lies in FOLDER. With `imex` a number of a
-process changes on the way.
+FOLDER contains `case.toml`. The program prints digests of the state and the budgets of each run as JSON. With `imex` a
+parameter of a process changes during the run.
 """
 
 import json
@@ -22,12 +22,12 @@ GROUPS = ("parallel.groups.transport=1", "parallel.groups.chemistry=2")
 RUNS = {
     "imex": ((1, ()), (2, ("parallel.tiles=[1, 2]",)), (3, ())),
     "strang": ((1, ()), (3, ()), (3, GROUPS)),
-    "strang apart": ((1, ()), (2, ()), (3, GROUPS)),
+    "strang transport": ((1, ()), (2, ()), (3, GROUPS)),
 }
 OF = {
     "imex": ("chemistry.integrator=imex",),
     "strang": ("chemistry.integrator=strang",),
-    "strang apart": ("chemistry.integrator=strang", "transport.vertical=with chemistry"),
+    "strang transport": ("chemistry.integrator=strang", "transport.vertical=with chemistry"),
 }
 
 
@@ -41,7 +41,7 @@ def set_on_the_way(case, ranks):
 
 
 def set_differently(case, ranks):
-    """What is said where each rank sets another value."""
+    """Return the error message when ranks set different values."""
     with airshed.Simulation(case, ranks=ranks) as simulation:
         try:
             simulation["sea_surface_strength"] = 1.0 + ranks.rank

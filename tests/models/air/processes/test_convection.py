@@ -1,4 +1,4 @@
-"""The matrix of convection against one made parcel by parcel, columns worked out by hand, and what it must keep."""
+"""Matrix of convection: comparison with a parcel model, columns computed by hand, and conservation laws."""
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ def off_diagonal(matrix: Array) -> Array:
 
 
 def one_plume(matrix: Array, flux: Array, given_detrainment: Array, order: list[int]) -> None:
-    """Add to the matrix of a column what a plume does that meets layers in an order: a bag of labelled air."""
+    """Add the transport by one plume to the matrix of a column, with the air of each layer as a labelled parcel."""
     bag = dict.fromkeys(order, 0.0)
     for place, k in enumerate(order):
         growth = flux[place + 1] - flux[place]
@@ -51,7 +51,7 @@ def one_plume(matrix: Array, flux: Array, given_detrainment: Array, order: list[
 
 
 def by_parcels(up: Array, down: Array, up_left: Array, down_left: Array) -> Array:
-    """The matrix of one column, written as the story that it tells."""
+    """Return the matrix of one column from a parcel model of its two plumes."""
     nz = up.size - 1
     matrix = np.zeros((nz, nz))
     one_plume(matrix, up, up_left, list(range(nz)))
@@ -87,7 +87,7 @@ def test_it_conserves_keeps_uniform_air_and_is_never_negative(
 
 def test_one_that_does_not_conserve_would_be_seen() -> None:
     matrix = convection.plume_matrix(faces(1.0, 1.0), *convection.entrainment_and_detrainment(faces(1.0, 1.0)))
-    assert np.abs(matrix.sum(axis=1)).max() == 1.0, "without what is taken and without sinking"
+    assert np.abs(matrix.sum(axis=1)).max() == 1.0, "without entrainment and without compensating subsidence"
 
 
 def test_a_hot_tower_by_hand() -> None:
@@ -120,7 +120,7 @@ def test_more_detrainment_means_more_entrainment() -> None:
     flux = faces(2.0, 2.0)
     taken, left = convection.entrainment_and_detrainment(flux, np.full((3, 1, 1), 0.5))
     assert taken[:, 0, 0].tolist() == [2.5, 0.5, 0.0]
-    assert left[:, 0, 0].tolist() == [0.5, 0.5, 2.0], "all that is in the plume at its top"
+    assert left[:, 0, 0].tolist() == [0.5, 0.5, 2.0], "the plume detrains all of its air at its top"
 
 
 def test_calm_air_and_one_layer_stay() -> None:

@@ -1,4 +1,4 @@
-"""The processes of the package in whole runs: what each does by hand, what it conserves, budgets, and the same bits."""
+"""Processes of the package in whole runs: hand-computed results, conservation, budgets, and bitwise reproducibility."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def case(**sections: Any) -> airshed.Case:
 
 
 def plume(*names: str) -> xr.Dataset:
-    """One column of some species, TRACER and TRACER2 if none are named; the rest without."""
+    """Return mixing ratios that are 0 outside one column, for the named species or for TRACER and TRACER2."""
     values = np.zeros((3 if names else len(TOPS), ROWS, COLUMNS))
     values[:, 2, 4] = 1e-9
     return xr.Dataset(dict.fromkeys(names or ("TRACER", "TRACER2"), (("level", "lat", "lon"), values)))
@@ -87,7 +87,7 @@ def test_a_coefficient_is_the_rate_of_an_exponential() -> None:
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_what_settles_leaves_the_highest_layer_at_its_speed() -> None:
-    """With nothing above it, the highest layer loses v/dz; what arrives at the ground has left the air."""
+    """The highest layer has no inflow from above and loses v/dz; material that reaches the ground leaves the air."""
     with airshed.Simulation(case(particles={"diameters": {"TRACER": "30 um"}})) as simulation:
         met = simulation.model.weather()
         size, weight = np.array(30e-6), np.array(1000.0)
@@ -135,7 +135,7 @@ def test_convection_lifts_and_conserves() -> None:
         simulation.run()
         assert simulation.model.amounts()[0] == pytest.approx(before, rel=1e-13)
         column = simulation["TRACER"].values[:, 2, 4]
-        assert column[-1] > column[1] > 0.0, "the highest layer has more than those that the updraught passes"
+        assert column[-1] > column[1] > 0.0, "the highest layer has more than the layers that the updraught passes"
 
 
 @pytest.mark.compiles

@@ -32,14 +32,14 @@ def on_faces(grid: Grid, u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def tendency(q: Array, west: Array, south: Array) -> Array:
-    """What the exchange brings to cells [mol/s]; nothing beyond the edges counts, as D is 0 there."""
+    """Return the convergence of the diffusive flux in cells [mol/s]; D is 0 at the edges of the grid."""
     wide, tall = np.pad(q, ((0, 0), (0, 0), (1, 1))), np.pad(q, ((0, 0), (1, 1), (0, 0)))
     along, across = west * np.diff(wide, axis=2), south * np.diff(tall, axis=1)
     return np.diff(along, axis=2) + np.diff(across, axis=1)
 
 
 def test_exchange_by_hand() -> None:
-    """n K dz L / d: at 50 N, 0.5 degrees, the face is R dlat long and the centres R cos(lat) dlon apart."""
+    """n K dz L / d: at 50 N, 0.5 degrees, the face is R dlat long and the distance of centres is R cos(lat) dlon."""
     grid = Grid.regular((0, 1), (49.5, 50.5), 0.5, [20.0])
     west, south = diffusion.face_exchange(grid, np.full(grid.shape, 40.0), 500.0)
     assert west.shape == (1, 2, 3)
@@ -134,7 +134,7 @@ def exchange_of(grid: Grid, density: Array, east: Array, north: Array) -> tuple[
 
 
 def in_a_tile(tile: Window, margin: int) -> tuple[Array, Array]:
-    """The exchange of a tile's own faces, of what a rank has that is given so many more columns on each side."""
+    """Return the exchange at the faces of a tile, from the fields of a rank with a margin of columns on each side."""
     wider = tile.grown(margin, ROWS, COLUMNS)
     east, north = air_fluxes(GRID, DENSITY, *made_up_winds())
     given_here = (

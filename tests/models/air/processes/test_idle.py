@@ -1,4 +1,4 @@
-"""A process that is asked for and acts on nothing is an error; species without an entry count by their names."""
+"""A requested process without any effect is an error; species without an entry are matched by name."""
 
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,12 @@ def test_species_go_into_rain_by_their_own_names_where_no_map_names_them(tmp_pat
 
 
 IDLE: dict[str, tuple[dict[str, Any], str]] = {
-    "rain": ({"wet_deposition": {"scheme": "ratios"}}, 'wet_deposition: scheme = "ratios" knows no species'),
+    "rain": ({"wet_deposition": {"scheme": "ratios"}}, 'wet_deposition: scheme = "ratios" finds no soluble species'),
     "one column": (
         {"horizontal_diffusion": {"diffusivity": "100 m2/s"}},
-        "horizontal_diffusion: diffusivity exchanges nothing in a single column",
+        "horizontal_diffusion: diffusivity has no effect in a single column",
     ),
-    "one layer": ({"convection": {"mass_flux": True}}, "convection: mass_flux carries nothing in a single layer"),
+    "one layer": ({"convection": {"mass_flux": True}}, "convection: mass_flux has no effect in a single layer"),
 }
 SMALL = {"grid": {"area": {"lon": [0, 0.5], "lat": [50, 50.5]}, "spacing": "0.5 deg", "layers": ["1000 m"]}}
 
@@ -60,16 +60,16 @@ def test_what_acts_on_nothing_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(CaseError) as raised:
         parts_of(tmp_path, **{**SMALL, **more})
     assert str(raised.value).startswith(message)
-    assert parts_of(tmp_path, **SMALL).processes  # nothing of it is asked for
+    assert parts_of(tmp_path, **SMALL).processes  # the case requests no such process
 
 
 def test_what_the_species_map_leaves_out_is_noted(tmp_path: Path) -> None:
-    """One setting chooses another mechanism: what its map leaves out by intent is no error."""
+    """A case can switch to any mechanism by one setting: deliberate omissions of its species map are no errors."""
     (tmp_path / "soluble.species.toml").write_text(MAP, encoding="utf-8")
     parts = parts_of(tmp_path, deposition={"scheme": "constant"}, emissions={"biogenic": True})
-    said = [text for _, text in parts.notes]
-    assert any("isoprene of vegetation: left out" in text for text in said)
-    assert any("no species deposits" in text for text in said)
+    notes = [text for _, text in parts.notes]
+    assert any("isoprene of vegetation: left out" in text for text in notes)
+    assert any("no species deposits" in text for text in notes)
     assert not any("left out" in text or "no species" in text for _, text in parts_of(tmp_path).notes)
 
 
@@ -80,7 +80,7 @@ def test_it_is_refused_in_a_box_too(tmp_path: Path) -> None:
         "environment": {"temperature": "285 K", "pressure": "1000 hPa", "height": "1 km"},
         "initial": {"INERT": "1 ppb"}, "weather": {"precipitation": "1 kg/m2/h"},
     }  # fmt: skip
-    with pytest.raises(CaseError, match='wet_deposition: scheme = "henry" knows no species'):
+    with pytest.raises(CaseError, match='wet_deposition: scheme = "henry" finds no soluble species'):
         airshed.box(tmp_path / "inert.spc", conditions)
 
 

@@ -24,7 +24,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the program printed: digests, by integrator and ranks."""
+    """Return the digests that the program prints, by integrator and number of ranks."""
     folder = tmp_path_factory.mktemp("ranks")
     write_files(folder)
     rain = {"precipitation": "1 mm/h", "eastward": "8 m/s", "northward": "-3 m/s", "diffusivity": "10 m2/s"}
@@ -41,7 +41,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return printed
 
 
-@pytest.mark.parametrize("way", ["imex", "strang", "strang apart"])
+@pytest.mark.parametrize("way", ["imex", "strang", "strang transport"])
 def test_ranks_and_groups_of_them_have_the_bits_of_one(found: dict[str, Any], way: str) -> None:
     runs = {name: answer for name, answer in found.items() if name.startswith(f"{way}:")}
     assert len(runs) == 3
@@ -55,4 +55,4 @@ def test_ranks_that_set_different_values_are_refused(found: dict[str, Any]) -> N
 
 def test_ways_differ(found: dict[str, Any]) -> None:
     """The negative control."""
-    assert len({found[f"{way}: 1 "]["state"] for way in ("imex", "strang", "strang apart")}) == 3
+    assert len({found[f"{way}: 1 "]["state"] for way in ("imex", "strang", "strang transport")}) == 3

@@ -85,7 +85,7 @@ def test_what_is_lighter_than_air_does_not_rise() -> None:
 
 
 def test_the_flux_conserves_and_leaves_through_the_ground() -> None:
-    """The upwind column of the module's equation, stepped implicitly: what is missing has left the lowest layer."""
+    """Solve the module's upwind equation implicitly: the column loses the amount that leaves the lowest layer."""
     thickness = np.array([20.0, 80.0, 400.0])
     air = 40.0 * 1e8 * thickness
     sinking = settling.sinking_air(np.full(3, 0.01), air, thickness)

@@ -1,4 +1,4 @@
-"""Updates of processes in the air: what they do to species and to fields of their own, in whole runs."""
+"""Updates of processes in the air: their effect on species and on fields of the process, in whole runs."""
 
 import shutil
 from contextlib import suppress
@@ -61,8 +61,8 @@ NO_NUMBER = 'seen = state("1", "Seen.")\n@update("seen")\ndef sees(seen, O3): re
 READS = """
     rate = number(2.0, "Factor.", settable=True)
     rain = weather("precipitation", "kg m-2 s-1")
-    seen = state("1", "What is seen.", start=3.0)
-    made = flux("kg m-2 s-1", "What is made in a step.")
+    seen = state("1", "Value that the update reads.", start=3.0)
+    made = flux("kg m-2 s-1", "Production in a step.")
 
     @at_instant("1")
     def shore(land_fraction): return 5.0 + 0.0 * land_fraction

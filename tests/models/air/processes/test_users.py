@@ -71,7 +71,7 @@ def test_each_process_does_what_its_equation_says(folder: Path, integrator: str)
             assert washed == pytest.approx(-float(budget["change"].sel(species=name)), rel=1e-12)
             assert washed > 0.0
         assert (budget["washed"].drop_sel(species=["WA", "WE"]) == 0.0).all()
-        # settling: with nothing above it, the highest layer loses v/dz; what arrives at the ground has left the air
+        # settling: the highest layer has no inflow from above and loses v/dz; the flux to the ground leaves the air
         size, weight = np.array(30e-6), np.array(1000.0)
         speed = settling_velocity(size, weight, met.temperature[-1], met.pressure[-1])
         np.testing.assert_allclose(simulation["SE"].values[-1], 1e-9 * np.exp(-HOUR * speed / 800.0), rtol=1e-4)
@@ -79,9 +79,9 @@ def test_each_process_does_what_its_equation_says(folder: Path, integrator: str)
         assert settled == pytest.approx(-float(budget["change"].sel(species="SE")), rel=1e-12)
         assert settled > 0.0
         assert (budget["clipped"] == 0.0).all()
-        # what conserves leaves a uniform mixing ratio
+        # a conservative process leaves a uniform mixing ratio unchanged
         np.testing.assert_allclose(simulation["HD"].values, 1e-9, rtol=1e-13)
-        # what a stack releases is in the air and in the report
+        # the release of a stack is in the air and in the report
         stack = budget.sel(species="ST")
         assert float(stack["emitted"]) == pytest.approx(2.0 * HOUR, rel=1e-12)
         number = simulation.model.parts.network.index("ST")
@@ -149,7 +149,7 @@ def _place(folder: Path) -> Any:
         return simulation.model.parts.processes[0].process.context
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------------
+# ---- invalid values --------------------------------------------------------------------------------------------------
 
 FAULTY: dict[str, tuple[dict[str, Any], str]] = {
     "a negative loss": ({"below": 1.0}, "gives -0.0001 at 0 s; a loss must not be negative"),
@@ -253,7 +253,7 @@ def test_a_number_is_set_within_a_step_and_at_the_time_of_a_restart(folder: Path
         with airshed.Simulation(some) as simulation:
             simulation.run(until=until)
             simulation["sea_surface_strength"] = 3.0
-            assert simulation.seconds == resumed  # amid a step time goes back to its begin
+            assert simulation.seconds == resumed  # within a step the clock returns to the start of the step
             simulation.run()
             expected = simulation["SA"].values.copy()
         strong = 1.0 + 2.0 * (1.0 - resumed / HOUR)

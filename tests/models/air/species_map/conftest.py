@@ -72,7 +72,7 @@ def in_emep_names(text: str) -> str:
 
 @pytest.fixture
 def smog(tmp_path: Path) -> Path:
-    """A folder with the mechanism in both namings, smog.eqn and same.eqn, each with its map beside it."""
+    """Return a folder with the mechanism in both namings, smog.eqn and same.eqn, each with its species map."""
     for name, change in (("smog", str), ("same", in_emep_names)):
         (tmp_path / f"{name}.eqn").write_text(change(EQUATIONS))
         (tmp_path / f"{name}.species.toml").write_text(change(MAP))

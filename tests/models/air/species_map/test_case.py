@@ -1,4 +1,4 @@
-"""Other mechanisms in the 3-D case: the same results under other names, and what is missing in one error."""
+"""Other mechanisms in the 3-D case: renamed species give the same results; one error lists all missing entries."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reading a species map: every section, and every way to get one wrong told with file and line."""
+"""Reading a species map: all sections; messages for invalid entries name the file and the line."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The maps that come with Airshed: complete for their mechanisms, and what they keep of what is emitted."""
+"""Shipped species maps: completeness for their mechanisms, and conservation of emitted mass and carbon."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def compounds() -> dict[str, str]:
 
 
 def of_musica(name: str) -> Path:
-    """Where the package musica has a mechanism."""
+    """Return the file of a mechanism in the package musica; skip the test without the package."""
     if not has_musica():
         pytest.skip(f"needs {NO_MUSICA}")
     return musica_file(name)
@@ -131,4 +131,4 @@ def test_a_case_in_other_names() -> None:
     with pytest.raises(CaseError, match=r"boundary\.scale: MEK is FORM in this mechanism, which has another value"):
         translated(case, SpeciesMap(names={"HCHO": "FORM", "MEK": "FORM"}), ("O3", "FORM"))
     nothing = translated(case, SpeciesMap(names=dict.fromkeys(case.output[0].fields, "")), ("TRACER",))
-    assert nothing.output[0].fields == case.output[0].fields, "refused, as of all that was asked for nothing is there"
+    assert nothing.output[0].fields == case.output[0].fields, "an error follows: no requested field exists"

@@ -1,4 +1,4 @@
-"""The template: filled in where names tell, and a map that runs once its questions are answered."""
+"""Template of a species map: entries for unambiguous names, and a map that runs once its questions are answered."""
 
 import re
 from dataclasses import replace
@@ -109,7 +109,7 @@ def test_carbon_bond_names_are_those_of_carbon_bond(tmp_path: Path) -> None:
     found = _map(_template(_alone(names), tmp_path), tmp_path)
     assert found.emissions.becomes["isoprene"] == {"ISOP": 1.0}
     assert found.emissions.becomes["C2H4"] == {"ETH": 1.0}
-    assert found.emissions.becomes["C2H6"] == {"PAR": 2.0}, "carbon is kept"
+    assert found.emissions.becomes["C2H6"] == {"PAR": 2.0}, "carbon is conserved"
     assert found.emissions.becomes["C3H6"] == {"OLE": 1.0, "PAR": 1.0}
     assert found.boundary.profile["ETH"] == {"ETH": 1.0}
     assert found.boundary.profile["NO2"] == {"NO2": 1.0}
@@ -366,7 +366,7 @@ def test_a_shipped_map_of_a_mechanism_with_other_species_is_a_guess(tmp_path: Pa
     assert "the shipped map carbon_bond: guesses, since the mechanism lacks species of that map" in text
     assert found.emissions.becomes["NC4H10"] == {"par": 4.0}
     assert {"NC4H10", "OXYL", "isoprene", "NH3"} <= set(found.guesses["emissions"]), (
-        "NH3 becomes nothing, and it is told"
+        "NH3 maps to no species, and the template reports it"
     )
     assert {"NO", "CO", "C2H6"}.isdisjoint(found.guesses["emissions"]), "names that mean the same everywhere"
     assert found.boundary.profile["ntr"] == {"NTR1": 1.0, "NTR2": 1.0, "INTR": 1.0}

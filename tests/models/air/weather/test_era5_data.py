@@ -1,4 +1,4 @@
-"""What ranks read of ERA5 files, each by itself or from the first of them, gives each the bits of the whole."""
+"""ERA5 files on several ranks, read in parallel or by the first one: each rank gets the bits of the whole."""
 
 import pickle
 from collections.abc import Sequence

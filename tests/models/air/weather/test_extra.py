@@ -1,4 +1,4 @@
-"""Fields that only some processes need: read where asked for, carried as the others, told where they are missing."""
+"""Optional weather fields: read on request, treated like the other fields, reported where they are missing."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def state(dataset: xr.Dataset, *extra: WeatherField) -> MetState:
 
 
 def optional(found: MetState) -> dict[str, np.ndarray]:
-    """Return what a state holds besides what every one does."""
+    """Return the optional fields of a state."""
     return {name: getattr(found, name) for name in found.names if name not in always()}
 
 
@@ -80,7 +80,7 @@ def test_units_and_ranges_are_looked_at() -> None:
     ):
         with pytest.raises(DataError, match=message):
             state(weather(**wrong), CLOUD_WATER, DOWNDRAUGHT)
-    assert optional(state(weather(**{CLOUD: ((), 0.2)}))) == {}, "nobody asks: nobody minds"
+    assert optional(state(weather(**{CLOUD: ((), 0.2)}))) == {}, "the range of an unused field is not checked"
 
 
 def test_a_process_of_a_users_own_declares_a_field_of_its_own() -> None:
@@ -145,7 +145,7 @@ def test_needs_come_together() -> None:
 
 
 def test_a_row_is_all_that_a_further_field_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a row that is added a case reads the field, interpolates it, checks its range, and writes it."""
+    """An additional row suffices: a case reads the field, interpolates it, checks its range, and writes it."""
     row = WeatherField(
         "snow_depth", "surface_snow_thickness", "m", 0.0, 20.0, "surface", "Depth of snow", output="snow_depth"
     )

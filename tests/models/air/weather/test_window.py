@@ -68,8 +68,8 @@ def made_up(seconds: float) -> MetState:
     return MetState(**arrays, **extra)
 
 
-class Given:
-    """What a user may give."""
+class UserMeteorology:
+    """Meteorology of a user."""
 
     times = (0.0, 3600.0)
     provenance = MappingProxyType({"temperature": "given"})
@@ -80,8 +80,8 @@ class Given:
 
 @pytest.mark.parametrize("window", windows(ROWS, COLUMNS), ids=str)
 def test_a_window_of_what_a_user_gives(window: Window) -> None:
-    part = MeteorologyWindow(Given(), window, GRID)
-    assert (part.times, part.provenance) == (Given.times, Given.provenance)
+    part = MeteorologyWindow(UserMeteorology(), window, GRID)
+    assert (part.times, part.provenance) == (UserMeteorology.times, UserMeteorology.provenance)
     for seconds in (0.0, 3600.0):
         is_the_part(part.at(seconds), made_up(seconds), window)
 
@@ -89,12 +89,13 @@ def test_a_window_of_what_a_user_gives(window: Window) -> None:
 def test_a_state_that_does_not_fit_the_whole_grid_is_refused() -> None:
     other = Grid.regular((0, 4), (48, 51), 0.25, [20.0, 100.0, 500.0, 2000.0])
     with pytest.raises(DataError, match="temperature has shape"):
-        MeteorologyWindow(Given(), Window(0, 2, 0, 2), other).at(0.0)
+        MeteorologyWindow(UserMeteorology(), Window(0, 2, 0, 2), other).at(0.0)
 
 
 def test_a_neighbouring_window_is_not_the_part() -> None:
+    part = MeteorologyWindow(UserMeteorology(), Window(0, 2, 0, 2), GRID)
     with pytest.raises(AssertionError):
-        is_the_part(MeteorologyWindow(Given(), Window(0, 2, 0, 2), GRID).at(0.0), made_up(0.0), Window(0, 2, 1, 3))
+        is_the_part(part.at(0.0), made_up(0.0), Window(0, 2, 1, 3))
 
 
 EUROPE = Grid.regular((0, 10), (45, 55), 0.25)
@@ -220,7 +221,7 @@ def of_case(grid: Grid, land: np.ndarray, window: Window | None) -> MetState:
 MAKERS: dict[str, Maker] = {
     "model levels": of_era5("model", "u v t q sp", True),
     "diagnosed, without a map of land": of_era5("model", "u v q lnsp tp e lsm", False),
-    "all that a surface file holds": of_era5("model", "u v q sp t2m u10 v10 blh zust tcc tp e ssrd sshf clwc", True),
+    "all fields of a surface file": of_era5("model", "u v q sp t2m u10 v10 blh zust tcc tp e ssrd sshf clwc", True),
     "pressure levels": of_era5("pressure", "u v q z zs u10 v10 cc clwc", True),
     "pressure levels without temperature": of_era5("pressure", "u v q sp", True),
     "a function on other points": of_function(faces=False),
@@ -245,7 +246,7 @@ def test_a_window_of_what_the_model_makes(name: str, window: Window) -> None:
 
 
 def test_the_part_of_a_grid_by_itself_is_another() -> None:
-    """Made from its own corner of the data a part differs: the tests above compare what can differ."""
+    """Negative control: a part that is made from its corner of the data alone differs."""
     window = Window(0, 3, 0, 4)
     alone = MAKERS["diagnosed, without a map of land"](GRID.part(window), LAND[:3, :4], None)
     with pytest.raises(AssertionError):

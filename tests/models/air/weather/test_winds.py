@@ -25,7 +25,7 @@ def test_winds_of_turning_air_are_those_that_the_case_gives(eastward: float) -> 
     places = -4.0 + 0.2 * (np.arange(40) + 0.5)
     lat, lon = np.meshgrid(places, places, indexing="ij")
     turn = 2.0 * np.pi / DAY * degree
-    # Rigid on a plane, and by the sphere's own form away from the middle: at 4 degrees they are a part in 300 apart.
+    # Rigid rotation on a plane; on the sphere it differs away from the middle, at 4 degrees by a part in 300.
     assert np.abs(east[0] - (eastward - turn * lat)).max() < 0.004 * turn * 4
     assert np.abs(north[0] - turn * lon).max() < 0.004 * turn * 4
-    assert np.abs(north[0] - turn * lat).max() > turn  # another field is told from it
+    assert np.abs(north[0] - turn * lat).max() > turn  # the check distinguishes another field

@@ -5,7 +5,7 @@ from airshed.process import Process, at_instant, per_species, reactions, settlin
 
 
 class DecayChain(Process, section="decay_chain"):
-    """Decay of each member into the next, and settling of those that are on particles."""
+    """Decay of each member into the next, and settling of the members that are bound to particles."""
 
     half_lives = per_species("s", "Half-lives, of the first and the second member.", least="1 s", missing=1e30)
     diameters = per_species("m", "Diameters of the particles that carry a member.")

@@ -4,7 +4,7 @@ from airshed.process import Process, at_instant, loss, number, per_species, sour
 
 
 class SeaSurface(Process, section="sea_surface"):
-    """What the sea takes and gives."""
+    """Exchange of gases between air and sea."""
 
     velocities = per_species("m/s", "Velocities of transfer.")
     balances = per_species("mol/mol", "Mixing ratios in balance with the water.", missing=0.0)
