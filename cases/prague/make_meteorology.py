@@ -1,17 +1,17 @@
-"""Makes the semi-synthetic weather of this case from ERA5's surface fields: pressure, 10-m wind, 2-m temperature.
+"""Make the semi-synthetic weather of this case from ERA5's surface fields: pressure, 10-m wind, 2-m temperature.
 
     python cases/prague/make_meteorology.py FOLDER      the folder with era5_sfc_europe_1deg_24x7h.nc
 
-What the surface does not tell follows from balance; all of it is assumed, none observed:
+The fields above the surface follow from balance assumptions, not from observations:
 
     z(p) = T / L (1 - (p / msl)^(R L / g))    hydrostatic, with the lapse rate L = 6.5 K/km of the standard atmosphere;
                                               the ground is at sea level everywhere
-    T: mean of T2m over 9 x 9 degrees; msl: over 5 x 5, or else mountains, and what they do to msl, would blow
-    w_g(p) = i g / f (dz/dx + i dz/dy)        w = u + i v; geostrophic on each level, so that its shear is the thermal
+    T: mean of T2m over 9 x 9 degrees; msl: over 5 x 5 degrees, as mountains and their effect on msl would cause wind
+    w_g(p) = i g / f (dz/dx + i dz/dy)        w = u + i v; geostrophic on each level; its shear is the thermal
                                               wind (Holton & Hakim 2013, An Introduction to Dynamic Meteorology, ch. 3)
     w(p) = w_g(p) + (w10 - w_g(msl)) exp(-(1 + i) (z - 10 m) / D)      spiral of Ekman 1905, D = 400 m
 
-so that at 10 m the wind is that of ERA5, and far above geostrophic.
+At 10 m the wind is that of ERA5; far above it is geostrophic.
 """
 
 import sys
@@ -48,7 +48,7 @@ def balanced(surface: xr.Dataset) -> xr.Dataset:
 
 
 def _smooth(field: xr.DataArray, points: int) -> xr.DataArray:
-    """The mean over so many points each way, one degree apart."""
+    """Return the running mean over a number of points in both directions; their spacing is one degree."""
     return field.rolling(lat=points, lon=points, center=True, min_periods=1).mean()
 
 
@@ -60,7 +60,7 @@ def _geostrophic(z: xr.DataArray) -> xr.DataArray:
 
 
 def main(folder: Path) -> None:
-    """Write meteorology/weather.nc beside this file."""
+    """Write meteorology/weather.nc in the folder of this file."""
     surface = xr.open_dataset(folder / "era5_sfc_europe_1deg_24x7h.nc").load()
     surface = surface.rename(longitude="lon", latitude="lat").sortby("lat").sel(time=TIMES)
     made = balanced(surface).sel(AREA).transpose("time", "pressure_level", "lat", "lon")
