@@ -1,23 +1,12 @@
 """The English of the tree satisfies ``tests/language.py``, and each of its rules finds its fault."""
 
 import pytest
-from tests.language import PENDING, ROOT, faults, tracked, words
+from tests.language import ROOT, faults, tracked, words
 
 
 def test_texts_satisfy_the_rules() -> None:
-    found = [
-        str(fault)
-        for path in tracked(())
-        if not path.startswith(PENDING)
-        for fault in faults(path, (ROOT / path).read_text(encoding="utf-8"))
-    ]
+    found = [str(fault) for path in tracked(()) for fault in faults(path, (ROOT / path).read_text(encoding="utf-8"))]
     assert not found, "\n".join(found)
-
-
-def test_folders_that_satisfy_the_rules_are_not_pending() -> None:
-    for folder in PENDING:
-        sources = ((path, (ROOT / path).read_text(encoding="utf-8")) for path in tracked([folder]))
-        assert any(any(faults(path, source)) for path, source in sources), f"{folder} is clean: take it out of PENDING"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
     python cases/west-europe/make_ships.py
 
 540 Gg of NOx a year in the North Sea and the western Baltic (Aulinger et al. 2016, Atmos. Chem. Phys. 16, 739-758, for
-2011; the abstract gives "nitrogen", here interpreted as NOx in mass of NO2), taken as those of the Greater North Sea. Spread
+2011; the abstract gives "nitrogen", here NOx in mass of NO2), taken as those of the Greater North Sea. Spread
 evenly over its 750 000 km2 (OSPAR region II) and over the hours of the year; 95 % of it NO. The area is
 quoted from memory. SO2 is a tenth of the 123 Gg of that year, as fuel there has had at most 0.1 % sulphur since 2015
 and had 1 % before.
