@@ -3,8 +3,8 @@
     python cases/west-europe/make_boundary.py
 
 In the mixed layer over the continent a species has the seasonal value measured at rural stations. Above it the species
-has the value of clean air times a factor. Between two pressures the profile changes from one to the other. Ozone follows
-measurements at the ground, on Alpine summits and above Frankfurt. docs/how-to/boundaries.md names the papers.
+has the value of clean air times a factor. Between two pressures the profile changes from one to the other. Ozone
+follows measurements at the ground, on Alpine summits and above Frankfurt. docs/how-to/boundaries.md names the papers.
 """
 
 from dataclasses import dataclass

@@ -45,7 +45,7 @@ remember(builder, "build_inventory")
 remember(case, "load_mechanism", as_it_is)
 remember(BACKEND, "compile_mechanism", as_it_is)
 remember(BACKEND, "compile_chemistry", as_it_is)
-remember(landcover, "_land_map", as_it_is)
+remember(landcover, "plain_values", as_it_is)
 remember(era5_data, "open_era5", lambda dataset: dataset.copy())  # a copy is closed without effect on the files
 
 
