@@ -302,7 +302,7 @@ def test_a_record_that_one_rank_cannot_read_ends_all(tmp_path):
 def test_a_library_that_is_missing_is_named(tmp_path):
     environment = {"AIRSHED_PNETCDF": str(tmp_path / "nowhere.so")}
     failed = run(2, tmp_path / "run", "--strategy", "pnetcdf", **environment)
-    assert 'strategy "pnetcdf" is not there' in failed.stderr
+    assert 'strategy "pnetcdf" is not available' in failed.stderr
     assert "Traceback" not in failed.stderr
 
 
