@@ -65,9 +65,9 @@ def test_a_broken_link_is_found() -> None:
 
 
 def missing_files(text: str) -> list[str]:
-    """Return the files of the repository that a text names in code spans and that do not exist."""
+    """Return the files that a text names and that do not exist, except files that `make docs` builds."""
     named = re.findall(r"`((?:src|docs|cases|mechanisms|validation)/[\w./-]+|tests/[\w/-]+\.py)`", text)
-    return [name for name in named if not (ROOT / name).exists()]
+    return [name for name in named if not (ROOT / name).exists() and "_build" not in name]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=str)

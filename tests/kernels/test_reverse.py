@@ -350,7 +350,7 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
     """Negative control: the adjoint of each species omits one input of its production and loss."""
     kernel, places = compiled("toy", 2), dict[tuple[int, str], int]()
     trial = random_trial(kernel, (3, 9), WEIGHTS["equal steps"], seed=3, sweeps=2)
-    giving = AdjointWriter._giving
+    giving = AdjointWriter._contributions
 
     def switched(self: AdjointWriter, number: int, speeds: Any) -> Iterator[str]:
         for line in giving(self, number, speeds):
@@ -361,7 +361,7 @@ def test_a_product_that_gives_back_too_little_is_noticed(compiled: Compiled, mon
         source = emit.emit_reverse(*given, **named)
         return replace(source, text=f"{DECLARATION}{source.text}")
 
-    monkeypatch.setattr(AdjointWriter, "_giving", switched)
+    monkeypatch.setattr(AdjointWriter, "_contributions", switched)
     monkeypatch.setattr(pipeline, "emit_reverse", declaring)
     functions = compile_reverse(kernel).functions
     assert worst(kernel, trial, 3) < EXACT

@@ -227,7 +227,9 @@ def test_numbers_that_do_not_fit_are_refused():
     with pytest.raises(CaseError, match=f"{refused}set parallel.groups.transport to at most 3, and give the other"):
         groups(4, 1).planes(2, 1, (3, 1, 8), np.float64, split_levels=False)
     everybody = tuple(range(4))
-    with pytest.raises(CaseError, match=f"{refused}start at most 3, or leave out parallel.groups; levels are distributed"):
+    with pytest.raises(
+        CaseError, match=f"{refused}start at most 3, or leave out parallel.groups; levels are distributed"
+    ):
         Groups(FakeRank(0, 4), everybody, everybody, SingleRank()).planes(
             2, 1, (3, 1, 8), np.float64, split_levels=False
         )

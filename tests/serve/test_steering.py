@@ -134,7 +134,7 @@ def test_invalid_settings_are_refused_and_change_nothing(remote: Remote) -> None
         ("no_such", 1.0, "no field"),
         ("transport.diffusion=false #", True, "is not a setting; did you mean transport.diffusion"),
         (".", True, "no field"),
-        ("transport..diffusion", True, "no name of a setting"),
+        ("transport..diffusion", True, "is not the name of a setting"),
     ):
         with pytest.raises(ServerError, match=message):
             remote.set({name: value})

@@ -78,7 +78,7 @@ BRANCHES = (
 )
 def test_a_program_that_is_no_integrator_repeats_in_numpy(tmp_path, monkeypatch, program):
     """A list alone makes an integrator: all executors run it."""
-    monkeypatch.setitem(SPLITTINGS, "strang", lambda apart: program)
+    monkeypatch.setitem(SPLITTINGS, "strang", lambda split_columns: program)
     assert repeated(tmp_path, "strang", steps=2) < ROUNDING
 
 

@@ -385,7 +385,7 @@ def test_a_cell_that_needs_more_steps_gets_them(tmp_path):
     assert counts.retried == sum(tried)
     assert counts.integrated % 108 == 0
     assert counts.rejected + counts.accepted > 2 * counts.retried
-    assert f"cells in stages {counts.retried} tried again, {counts.clipped} clipped, none failed" in fact
+    assert f"cells in stages {counts.retried} repeated, {counts.clipped} clipped, none failed" in fact
 
 
 def test_cells_that_are_clipped_are_counted_and_lanes_that_are_not_in_use_are_not(tmp_path):
@@ -417,7 +417,7 @@ def test_counts_go_on_after_a_restart_and_imex_has_none(tmp_path):
 @pytest.mark.compiles
 def test_all_cells_that_fail_at_once_are_counted(tmp_path):
     case = open_rates(tmp_path, grow="1e3", initial={"values": {"A": "1 ppb"}}).allowing_code()
-    with pytest.raises(NumericalError, match=r"the cell at .* and of 29 more goes no further"):
+    with pytest.raises(NumericalError, match=r"the cell at .* and of 29 more cells goes no further"):
         ended(case, "A")
 
 

@@ -188,7 +188,7 @@ def test_factors_scale_what_they_name(folder, small, species):
         ({"NOx": -0.1}, "factor of NOx is -0.1"),
         ({"NOx": float("nan")}, "factor of NOx is nan"),
         ({"F_RoadTransprt": 0.5}, "did you mean F_RoadTransport"),
-        ({"BE/NOX": 0.5}, "'NOX' is no pollutant, sector or country; did you mean NOx"),
+        ({"BE/NOX": 0.5}, "'NOX' is not a pollutant, sector or country; did you mean NOx"),
     ],
 )
 def test_bad_factors_are_refused(folder, species, scale, message):
