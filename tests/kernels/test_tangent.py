@@ -258,7 +258,7 @@ def test_changes_that_do_not_fit_are_refused(toy: StepDerivative) -> None:
     wrong: list[tuple[Any, str]] = [
         (StepChanges(fields={"snow": step.transport.flux_x}), "a change of snow"),
         (StepChanges(numbers={"waves": 1.0}), "a change of waves"),
-        (StepChanges(emission=np.zeros((1, 1))), "a change of emission is"),
+        (StepChanges(emission=np.zeros((1, 1))), "the change of emission is"),
     ]
     for changes, message in wrong:
         with pytest.raises(KernelError, match=message):

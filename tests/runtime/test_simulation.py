@@ -338,7 +338,7 @@ def late(seconds):
 
 
 MISTAKES = {
-    "no meteorology": (lambda: airshed.Simulation(make()), "waits for its meteorology"),
+    "no meteorology": (lambda: airshed.Simulation(make()), "this case has no meteorology"),
     "a dictionary as meteorology": (lambda: airshed.Simulation(make(), {"u": 1}), "is a dict; give an xarray.Dataset"),
     "an array as meteorology": (lambda: airshed.Simulation(make(), STEADY.eastward_wind), "is a DataArray"),
     "a function of nothing": (lambda: airshed.Simulation(make(), lambda seconds: 3), "returned int"),
@@ -356,7 +356,7 @@ MISTAKES = {
     "another place": (lambda: airshed.Simulation(make(), winds(lon=CENTRES + 5.0)), "covers lon 0.25 to 9.75"),
     "swapped faces": (
         lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind=(("lat_face", "lon"), np.ones((21, 20))))),
-        "cannot lie on lat_face",
+        "cannot be on lat_face",
     ),
     "hours for seconds": (
         lambda: airshed.Simulation(make(), STEADY.assign(eastward_wind=("time", [5.0, 6.0]), time=[0, 6])),
@@ -444,7 +444,7 @@ def test_a_run_may_write_the_weather_alone(tmp_path):
 
 
 def test_a_wind_faster_than_any_is_refused():
-    with pytest.raises(CaseError, match=r"meteorology\.eastward, northward and rotation make a wind of .* m/s"):
+    with pytest.raises(CaseError, match=r"meteorology\.eastward, northward and rotation give a wind of .* m/s"):
         airshed.Simulation(make(meteorology={"kind": "uniform", "rotation": "1 min"}))
 
 

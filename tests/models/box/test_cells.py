@@ -114,13 +114,13 @@ FAULTS = {
     "unit": ("TRACER [K]\n1\n", "TRACER = '0 K' has the wrong kind of unit"),
     "text": ("TRACER [ppb]\nmuch\n", "states.csv:2: 'much' is not a number"),
     "columns": ("TRACER [ppb],cell\n1\n", "states.csv:2 has 1 values, but there are 2 columns"),
-    "empty": ("TRACER [ppb]\n", "needs a line with the names of its columns, and numbers below"),
+    "empty": ("TRACER [ppb]\n", "needs a line with the names of its columns, followed by rows of numbers"),
     "nothing": ("temperature [K]\n290\n", "has no species of tracer"),
     "per cent": (
         "TRACER [ppb],humidity\n1,0.5\n1,50\n",
         "humidity is 5000 %; for per cent use the heading humidity [%]",
     ),
-    "twice": ("TRACER [ppb],TRACER [ppt]\n1,2\n", "the column 'TRACER' occurs twice"),
+    "twice": ("TRACER [ppb],TRACER [ppt]\n1,2\n", "has two columns 'TRACER'"),
 }
 
 

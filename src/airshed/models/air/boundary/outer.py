@@ -14,7 +14,6 @@ from airshed.grid import Grid
 from airshed.grid.mapping import LonLat
 from airshed.grid.weights import PointWeights, Weights
 from airshed.io.grid_file import grid_of_dataset
-from airshed.io.results import open_run
 from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.weather.placement import clamped_matrix
 
@@ -46,6 +45,8 @@ class OuterRun:
     """
 
     def __init__(self, path: Path, species: Sequence[str], key: str) -> None:
+        from airshed.io.results import open_run
+
         self.path, self._key = path, key
         dataset = open_run(path)
         for file in sorted(path.glob("output*")):
