@@ -99,12 +99,14 @@ def refused(case: airshed.Case, boundary: Any) -> str:
 def test_what_cannot_be_a_boundary_is_refused(tmp_path: Path) -> None:
     case = small_case(tmp_path)
     good = along_faces(case.make_grid(), wavy, (0.0, 7200.0))
-    assert "no species of the mechanism" in refused(case, good.rename(O3="OZONE"))
+    assert "has OZONE, not in the mechanism" in refused(case, good.rename(O3="OZONE"))
     assert "24 points along face, but the grid has 26 face cells" in refused(case, good.isel(face=slice(24)))
-    assert "other places than the face cells" in refused(case, good.isel(face=slice(None, None, -1)))
+    assert "is not on the face cells of the grid: lat differs by up to" in refused(
+        case, good.isel(face=slice(None, None, -1))
+    )
     assert "in layer 2 at the west face at 40.25 N, -30.25 E" in refused(case, good.assign(O3=_spoilt(good.O3)))
     assert "the boundary's dataset covers 0 s to 1000 s" in refused(case, good.assign_coords(time=[0.0, 1000.0]))
-    assert "the boundary's times do not rise" in refused(case, good.assign_coords(time=[7200.0, 0.0]))
+    assert "the boundary's times do not increase" in refused(case, good.assign_coords(time=[7200.0, 0.0]))
     assert "the boundary is a str" in refused(case, "boundary.nc")
     assert "the boundary's function returned float" in refused(case, lambda seconds: seconds)
     assert "it may have time, level and face only" in refused(case, good.rename(face="cell"))

@@ -94,7 +94,7 @@ def test_months_of_another_year_are_refused_with_the_setting_that_takes_them() -
         emitted(fields(MONTHS[:5]), "2022-02-01", climatology=True)
     assert emitted(fields(MONTHS[:1]), "2024-02-29", climatology=True) == 1.0  # one field holds always
     (note,) = GriddedEmissions(fields(MONTHS[:1]), GRID, np.datetime64("2024-02-29")).notes()
-    assert note.endswith("its fields hold for all times: there is one, 2022-01-01")
+    assert note.endswith("its fields are for all times: there is one, 2022-01-01")
 
 
 def test_the_spin_up_repeats_the_first_day() -> None:
@@ -130,7 +130,7 @@ def test_how_times_are_taken_is_noted_and_files_keep_their_bounds(tmp_path) -> N
     data.to_netcdf(tmp_path / "months.nc")
     source = GriddedEmissions(tmp_path / "months.nc", GRID, np.datetime64("2022-01-03"))
     assert source.rate(0.0).sum() == pytest.approx(1.0)
-    assert source.notes() == [f"{tmp_path / 'months.nc'}: its fields hold for the bounds of its times"]
+    assert source.notes() == [f"{tmp_path / 'months.nc'}: its fields are for the bounds of its times"]
 
 
 def test_a_missing_time_is_noticed() -> None:
@@ -141,5 +141,5 @@ def test_a_missing_time_is_noticed() -> None:
         return [each for each in found.notices() if "missing" in each]
 
     (line,) = notices(np.delete(hours, [3, 4]))
-    assert "its field of 2022-08-31T02:00 holds for 3 h, most others for 1 h: are times missing?" in line
+    assert "its field of 2022-08-31T02:00 is valid for 3 h, most fields for 1 h: are times missing?" in line
     assert notices(hours) == notices(MONTHS[:-1]) == notices(hours[[0, 1, 5]]) == []

@@ -85,7 +85,7 @@ def test_all_that_is_missing_is_one_error(smog: Path) -> None:
         "[rates] k_fast",
     ]
     map_file, mechanism = smog / "smog.species.toml", smog / "smog.eqn"
-    assert lines[5] == f"write them to {map_file}; airshed mechanism map {mechanism} prints a template"
+    assert lines[5] == f"add them to {map_file}; airshed mechanism map {mechanism} prints a template"
     assert len(lines) == 6
 
 
@@ -98,7 +98,7 @@ def test_without_a_map_the_file_to_write_is_named(smog: Path) -> None:
         "mechanism smog: there is no species map, and the case needs\n  [emissions] NO (of NOx), "
     )
     assert "\n  [boundary] OZONE, NIT1, NIT2, CMONO, BUTANE, RUBBER, PEROX\n" in message
-    assert f"write them to {smog / 'smog.species.toml'};" in message
+    assert f"add them to {smog / 'smog.species.toml'};" in message
 
 
 def test_what_the_case_itself_gives_is_not_asked_for(smog: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_map_can_be_chosen(smog: Path) -> None:
     assert find_species_map("auto", "nowhere/EMEP.eqn", "EMEP", smog) is shipped_species_map("emep")
     assert find_species_map("auto", "other", "other", smog) == SpeciesMap()
     for choice, message in (
-        ("emp", r"species_map = 'emp': nothing shipped .*; did you mean emep\?"),
+        ("emp", r"species_map = 'emp': no shipped file has that name; did you mean emep\?"),
         ("no.toml", r"no file .*no\.toml"),
     ):
         with pytest.raises(CaseError, match=message):
@@ -137,15 +137,21 @@ def test_species_that_are_the_air_itself(smog: Path) -> None:
     assert set(network.names) == set(NAMES.values())
     assert str(network.rate_constants[-1]) == "1e-20*H2O"
     (smog / "smog.species.toml").write_text('air = ["O2", "OZONE"]\n' + MAP)
-    with pytest.raises(CaseError, match=r"air: 'OZONE' is no species of smog that is a part of .* known are H2O, o2"):
+    with pytest.raises(
+        CaseError, match=r"air: 'OZONE' is not a species of smog and a gas of the model's air; known are H2O, o2"
+    ):
         assemble(smog_case(smog, "smog.eqn"))
 
 
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("OZONE = { O3 = 1 }", "OZON = { O3 = 1 }", r"'OZON' under \[boundary\] is no species; did you mean OZONE\?"),
-        ('"NIT1", "CMONO"', '"NIT3", "CMONO"', r"'NIT3' under \[deposition\] is no species; did you mean NIT"),
+        (
+            "OZONE = { O3 = 1 }",
+            "OZON = { O3 = 1 }",
+            r"'OZON' under \[boundary\] is not a species; did you mean OZONE\?",
+        ),
+        ('"NIT1", "CMONO"', '"NIT3", "CMONO"', r"'NIT3' under \[deposition\] is not a species; did you mean NIT"),
         (
             "{ CMONO = 1 }",
             "{ CARBON = 1 }",
@@ -159,7 +165,7 @@ def test_species_that_are_the_air_itself(smog: Path) -> None:
         ("j_light =", "j_lihgt = 1\nj_light =", r"no rate of smog needs rates\.j_lihgt; did you mean j_light\?"),
         ('0.4)"', '0.4"', r"rates\.j_light = .*expected"),
         ("sqrt(", "sqr(", r"rates\.k_fast = .* is not a rate: .*no function 'sqr.*'; did you mean 'SQRT'"),
-        ("sqrt(TEMP", "sqrt(TMP", r"rates name TMP, which nothing explains"),
+        ("sqrt(TEMP", "sqrt(TMP", r"rates refer to TMP, which are undefined or refer to each other in a circle"),
         ("[names]", 'unfit = "It is a\\n toy."\n[names]', r"^mechanism smog cannot run in a case: It is a toy\.$"),
     ],
 )

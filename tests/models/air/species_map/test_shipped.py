@@ -40,9 +40,9 @@ def test_the_shipped_case_takes_another_mechanism_by_one_setting(mechanism: str)
     fields = parts.case.output[0].fields
     assert fields == "all" or set(fields) <= set(names)
     assert ("NO" in fields) == ("NO" in names)
-    told = " ".join(note for part, note in parts.notes if part == "mechanism")
-    assert ("which the case names: left out" in told) == (mechanism != "emep")
-    assert ("ISOPRE" in told) == (mechanism != "emep")
+    notes = " ".join(note for part, note in parts.notes if part == "mechanism")
+    assert ("of the case: omitted" in notes) == (mechanism != "emep")
+    assert ("ISOPRE" in notes) == (mechanism != "emep")
 
 
 def test_the_tracers_take_nothing_but_what_the_case_says() -> None:
