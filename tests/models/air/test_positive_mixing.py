@@ -45,7 +45,7 @@ def test_what_is_washed_out_fast_makes_no_mass(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(one_step.OneStepRunner, "_clips_much", lambda runner, sums: False)
     with airshed.Simulation(case, initial=acid(case)) as run:
         assert made_by_clipping(run, "HNO3", "10 min") > 1e-2
-        assert "clipping of negative values made" in str(run.summary())
+        assert "clipping of negative values added" in str(run.summary())
 
 
 def test_smooth_data_keep_their_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
