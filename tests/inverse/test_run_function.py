@@ -149,7 +149,7 @@ def test_factors_act_on_their_part_only(function: RunFunction) -> None:
         (OUTPUTS, {"factors": {"a": {"species": ["NO"], "regions": ["DE"]}}}, "'DE' in regions has no emission here"),
         (OUTPUTS, {"initial": ["O3", "O3"]}, "give names, each of them once"),
         (OUTPUTS, {"boundary": "O4"}, "inputs boundary: 'O4' is not a species of the mechanism"),
-        (OUTPUTS, {"rates": "R9"}, "'R9' is no reaction; known are R1, R2"),
+        (OUTPUTS, {"rates": "R9"}, "'R9' is not a reaction; known are R1, R2"),
     ],
 )
 def test_invalid_requests_are_refused_in_a_line(

@@ -121,20 +121,18 @@ def test_the_grid_of_longitudes_and_latitudes(tmp_path: Path, names: tuple[str, 
     assert found.y_faces == pytest.approx(49.375 + 0.25 * np.arange(4))
 
 
-@pytest.mark.compiles
 def test_results_have_the_grid_of_their_case(tmp_path: Path) -> None:
     import airshed
 
+    data = airshed.load_case("tracer-rotation").to_dict()
     grid = {
         "projection": {"kind": "lambert", "lon": 10.0, "lat": 50.0, "parallels": [40.0, 60.0], "radius": "6370 km"},
         "area": {"x": ["-80 km", "120 km"], "y": ["-40 km", "80 km"]}, "spacing": "20 km",
-        "layers": ["200 m", "500 m", "1000 m"],
+        "layers": data["grid"]["layers"],
     }  # fmt: skip
-    case = airshed.Case.from_dict({
-        "grid": grid, "time": {"start": "2022-06-01T00:00:00Z", "length": "10 min", "step": "300 s"},
-        "chemistry": {"mechanism": "tracer"}, "meteorology": {"kind": "uniform", "eastward": "5 m/s"},
-        "deposition": {"scheme": "none"}, "output": [{"every": "10 min", "fields": ["TRACER"]}],
-    })  # fmt: skip
+    time = {**data["time"], "length": "10 min", "step": "300 s"}
+    output = [{"every": "10 min", "fields": ["TRACER"]}]
+    case = airshed.Case.from_dict({**data, "grid": grid, "time": time, "emissions": {}, "output": output})
     with airshed.Simulation(case, output=tmp_path / "run") as simulation:
         simulation.run()
     found, expected = read_grid(tmp_path / "run" / "output.nc"), case.make_grid()

@@ -89,7 +89,7 @@ def test_what_does_not_fit_is_refused() -> None:
     kernel = CellFormulas(trace(lambda a, b: a + b))
     with pytest.raises(KernelError, match=r"b has the shape \(4,\), but other values of cells have \(3,\)"):
         kernel({"a": np.ones(3), "b": np.ones(4)})
-    with pytest.raises(KernelError, match=r"a result is to be \(3,\) float64, not \(3,\) float32"):
+    with pytest.raises(KernelError, match=r"a result must be \(3,\) float64, not \(3,\) float32"):
         kernel({"a": np.ones(3), "b": 1.0}, [np.ones(3, np.float32)])
     with pytest.raises(FormulaError, match="code of cells cannot have erf"):
         CellFormulas(TracedFunction(("a",), (Call("erf", (Symbol("a"),)),)))
@@ -171,7 +171,7 @@ def test_steps_can_share_rows() -> None:
     dense = kernel.advance(values | {"rain": np.asarray(rain), "warmth": np.asarray(warmth)}, STEPS)
     assert [each.tobytes() for each in found] == [each.tobytes() for each in dense]
     for changed, message in (
-        ({"rain": StepValues(values["rain"][:2], weeks)}, "rain has 2 rows, and a step reads row 2"),
+        ({"rain": StepValues(values["rain"][:2], weeks)}, "rain has 2 rows, but a step reads row 2"),
         ({"rain": StepValues(values["rain"], weeks[1:])}, "rain has the values of 11 steps, but the call makes 12"),
         (
             {"depth": StepValues(values["rain"], weeks)},

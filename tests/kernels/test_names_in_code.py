@@ -52,7 +52,7 @@ def bare(code: str) -> list[str]:
 def without_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the headers out of the code, which are always the same."""
     for module in (airshed.kernels.step.emit, airshed.kernels.cells.emit):
-        monkeypatch.setattr(module, "header", lambda *names: template.Written(""))
+        monkeypatch.setattr(module, "header", lambda *names: template.GeneratedText(""))
 
 
 def generated(network: ReactionNetwork) -> list[list[str]]:
