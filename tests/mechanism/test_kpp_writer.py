@@ -127,7 +127,7 @@ def test_differences_are_seen(tmp_path: Path) -> None:
             network, reactions=(replace(first, products=(("NO", 1.0),)), second, *others)
         ),
         "initial values": replace(network, initial={}),
-        "left open": replace(network, reactions=(replace(first, rate=Parameter("j")), second, *others)),
+        "open parameters": replace(network, reactions=(replace(first, rate=Parameter("j")), second, *others)),
     }
     for text, other in changed.items():
         assert text in " ".join(differences(other, network)), text
@@ -141,7 +141,7 @@ def test_what_kpp_cannot_name_is_refused(tmp_path: Path) -> None:
     quoted = Reaction("R", (("C", 1.0),), (), Parameter('a "b"'))
     with pytest.raises(MechanismError, match="no names like"):
         kpp_text(ReactionNetwork("test", (Species("C"),), reactions=(quoted,)))
-    with pytest.raises(MechanismError, match=r"\.txt: the name does not determine the format"):
+    with pytest.raises(MechanismError, match=r"\.txt: the suffix does not determine the format"):
         save_mechanism(network, tmp_path / "a.txt")
 
 
@@ -168,7 +168,7 @@ def test_functions_in_python_stay_in_their_folder(write, tmp_path: Path) -> None
     path = write("#DEFVAR\nA = IGNORE;\n#EQUATIONS\nA = PROD : f(2.0) + g;", "test.eqn")
     network = load_mechanism(path, allow_code=True)
     (tmp_path / "sub").mkdir()
-    with pytest.raises(MechanismError, match=r"own\.py:f lies outside .*sub, where its code must lie"):
+    with pytest.raises(MechanismError, match=r"own\.py:f is outside .*sub, where its code must be"):
         write_kpp(network, tmp_path / "sub" / "new.eqn")
     write_kpp(inspect_mechanism(path), path.with_name("new.eqn"))
     again = load_mechanism(path.with_name("new.eqn"), allow_code=True)

@@ -114,7 +114,7 @@ def test_a_box_begins_with_the_sum_of_what_its_conditions_give(tmp_path: Path) -
     for section, name in (("emission", "C2H5O2"), ("deposition", "RO2")):
         unit = "molecules/cm3/s" if section == "emission" else "1/s"
         with pytest.raises(
-            CaseError, match=f"emission or loss of {name}: RO2 of mcm, a sum of species, follows reactions"
+            CaseError, match=f"emission or loss of {name}: only reactions can change RO2 of mcm, a sum of species"
         ):
             BoxForcing(BoxConditions.from_dict({**data, section: {name: f"1 {unit}"}}), network)
 

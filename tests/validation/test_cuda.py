@@ -69,7 +69,7 @@ def test_step_agrees_with_its_reference_and_not_with_another(variant: Variant, t
     study, given = Study(tmp_path, Shim(), parts, LEVELS), problem.trial(network, LEVELS, AREA, smooth=False)
     module = study.device.build(source(parts, variant.options, shim=True))
     assert max(parity(study, module, variant, given, problem.reference(given)).values()) < 1e-12
-    other = replace(given, box=replace(given.box, sweeps=1))
+    other = replace(given, setup=replace(given.setup, sweeps=1))
     assert parity(study, module, variant, given, problem.reference(other))["q"] > 1e-9
 
 

@@ -178,7 +178,7 @@ def test_checkouts_whose_files_are_changed_or_in_use_or_that_have_no_tests_are_r
     with pytest.raises(SystemExit, match="cannot collect"):
         run(options(checkout, []))
     (checkout / DOUBLED.file).write_text(DOUBLED.apply(SIGN), encoding="utf-8")
-    with pytest.raises(SystemExit, match="not as committed"):
+    with pytest.raises(SystemExit, match="src has uncommitted changes"):
         run(options(checkout, []))
 
 

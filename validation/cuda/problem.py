@@ -41,7 +41,7 @@ def trial(network: ReactionNetwork, levels: int, area: tuple[int, int], *, smoot
     kernel: Any = SimpleNamespace(network=network, shape=shape, schedule=schedule(network, LARGEST_GROUP))
     found = random_trial(kernel, area, two_step_weights(100.0, 100.0), sweeps=SWEEPS, wind=0.01 if smooth else 0.04)
     start, end = (replace(each, emission=each.emission[:0]) for each in found.columns)
-    found = replace(found, box=replace(found.box, emitted=()), columns=(start, end))
+    found = replace(found, setup=replace(found.setup, emitted=()), columns=(start, end))
     if not smooth:
         return found
     random, fields = np.random.default_rng(1), found.fields
@@ -65,7 +65,7 @@ class Inputs:
     @classmethod
     def of(cls, given: Trial) -> "Inputs":
         """Return the inputs of a trial, with the forcing at the instants of the step."""
-        box, fields = given.box, given.fields
+        box, fields = given.setup, given.fields
         air = between(*given.air_fluxes, given.weight)
         column = between(*given.columns, given.column_weight)
         arrays = {

@@ -150,7 +150,7 @@ def test_a_port_in_use_and_settings_that_cannot_be_are_told():
         taken.listen()
         with pytest.raises(LinkError, match=r"cannot listen at .* name another port"):
             Redistribution(TwoJobs(0, (1, 1), new_token(), line=JobLink(port=taken.getsockname()[1])), PLAN)
-    with pytest.raises(LinkError, match="a token needs 32 characters"):
+    with pytest.raises(LinkError, match="a token needs 32 random characters"):
         TwoJobs(0, (1, 1), "secret")
     with pytest.raises(LinkError, match="job 1 was to have 3 ranks"):
         TwoJobs(1, (1, 3), new_token())
