@@ -81,7 +81,7 @@ def test_two_step_formula_without_history_is_detected(monkeypatch, problem, exac
 
 
 def test_the_check_has_a_figure_for_each_integrator(monkeypatch):
-    monkeypatch.setattr(convergence, "order_of", lambda program, problem, exact: float(program.order))
+    monkeypatch.setattr(convergence, "measured_order", lambda program, problem, exact: float(program.order))
     monkeypatch.setattr(convergence, "exact_solution", lambda problem: None)
     figures = convergence.check()
     assert len(figures) == 1 + len(SPLITTINGS)

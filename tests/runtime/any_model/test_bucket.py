@@ -87,10 +87,10 @@ def test_weather_that_is_set_holds_until_it_is_set_again(case: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.zeros(6), r"rain has the shape \(7,\); values of \(6,\) cannot be set"),
+        (np.zeros(6), r"rain has the shape \(7,\); the values have \(6,\)"),
         (np.array([1.0] * 6 + [np.nan]), r"rain cannot be nan, as in cell \(6,\)"),
         (float("inf"), "rain cannot be inf; give numbers"),
-        (True, "rain cannot be True: give numbers \\[mm\\], or a text with a unit"),
+        (True, "rain cannot be True: give numbers \\[mm\\], or text with a unit"),
         ("5 K", "rain"),
     ],
 )
@@ -173,7 +173,7 @@ def test_results_of_each_day_can_be_recorded(case: Path) -> None:
             np.testing.assert_allclose(kept["water"][:, cell], days[:, 0], rtol=1e-6)
             np.testing.assert_allclose(kept["drained"][:, cell], days[:, 3], rtol=1e-6)
         assert all(seconds > 0.0 for seconds in simulation.model.timings().parts.values())
-        with pytest.raises(CaseError, match="results of 9 steps are recorded, and more are made"):
+        with pytest.raises(CaseError, match="the arrays for recording have 9 steps; the run has more"):
             simulation.run("10 day")
 
 
@@ -191,4 +191,4 @@ def test_batches_end_where_something_is_due(case: Path, tmp_path: Path) -> None:
 def test_a_step_of_another_length_is_refused(run, case: Path) -> None:
     refused = run("run", case.name, "--output", "a", "--set", "output.0.every=8 h")
     assert refused.returncode == 2
-    assert "a step of this model takes 86400 s, and one of 28800 s is requested; have output" in refused.stderr
+    assert "the step length of this model is 86400 s, but a step of 28800 s is requested; set output" in refused.stderr
