@@ -28,7 +28,7 @@ def pasture(queensland: Remote) -> Remote:
 def residuals(remote: Remote) -> list[float]:
     """Return the greatest relative residual of each balance."""
     notes = [each.note for each in remote.summary().tables if each.title.startswith("Balance of")]
-    return [float(note.split(" to ")[1].split()[0]) for note in notes]
+    return [float(note.rpartition(": ")[2].split()[0]) for note in notes]
 
 
 def test_info_says_what_there_is(pasture: Remote) -> None:

@@ -122,8 +122,8 @@ def test_conditions_that_do_not_fit_the_mechanism(
 @pytest.mark.thorough
 @pytest.mark.compiles
 def test_overflow_is_told(emep: ReactionNetwork, problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BoxForcing, "_refuse_more_than_air", lambda *given: None)
-    with pytest.raises(NumericalError, match=r"gives values of .* that are not finite  \(most .*\): .*solver\.step"):
+    monkeypatch.setattr("airshed.models.box.forcing._ROUND_OFF", np.inf)  # no initial value is above that of air
+    with pytest.raises(NumericalError, match=r"gives values of .* that are not finite \(most .*\): .*solver\.step"):
         BoxRun(emep, problem(initial__NO="1e200 molecules/cm3", initial__O3="1e200 molecules/cm3")).run()
 
 

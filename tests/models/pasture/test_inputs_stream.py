@@ -182,6 +182,6 @@ def test_synthetic_weather_is_not_sent_from_rank_to_rank(made):
     class TwoRanks:
         rank, size, handle = 0, 2, None
 
-    with pytest.raises(CaseError, match="take reading = every"):
+    with pytest.raises(CaseError, match="set reading = every"):
         Stream(made.source, Box(((0, 5),)), TwoRanks(), reading="root")
     assert isinstance(made.source, SyntheticWeather)
