@@ -20,7 +20,7 @@ import pytest
 def test_of_openmpi(which):
     pass
 
-@pytest.mark.skip(reason="station files of Queensland are not there: qld_stations")
+@pytest.mark.skip(reason="no station files of Queensland (qld_stations)")
 def test_of_data_that_cannot_ship():
     pass
 
