@@ -123,11 +123,11 @@ def _ratio_table(comparisons: Sequence[Comparison], ratios: Mapping[str, Mapping
         "calls",
         "ratio",
         "Airshed [us]",
-        "error",
-        "solver",
+        "error of Airshed",
+        "Airshed settings",
         "MICM [us]",
         "error of MICM",
-        "MICM solver",
+        "MICM settings",
     )
     return Table("CPU time of a cell for 300 s at equal accuracy", columns, rows)
 
