@@ -136,14 +136,14 @@ def sound(size: int, *, unit: str = "m") -> float:
 
 
 CHANGES = {
-    "another name": ("    size\n", "    count\n", "parameters"),
-    "a missing parameter": ("    unit\n        Unit of the length.\n", "", "parameters"),
-    "no result": ("    Returns\n    -------\n    float\n        The length.\n\n", "", "returns"),
+    "another name": ("\nsize\n", "\ncount\n", "parameters"),
+    "a missing parameter": ("unit\n    Unit of the length.\n", "", "parameters"),
+    "no result": ("Returns\n-------\nfloat\n    The length.\n\n", "", "returns"),
     "no example": (">>> sound(3)", "sound(3)", "no examples"),
     "no sentence": ("Return a length.", "a length", "summary"),
-    "another order": ("    Examples\n    --------\n", "    Parameters\n    ----------\n", "parameters"),
-    "an unknown section": ("    Examples\n    --------\n", "    Samples\n    -------\n", "sections"),
-    "an empty section": ("    >>> sound(3)\n", "\n", "section Examples is empty"),
+    "another order": ("Examples\n--------\n", "Parameters\n----------\n", "parameters"),
+    "an unknown section": ("Examples\n--------\n", "Samples\n-------\n", "sections"),
+    "an empty section": ("\n>>> sound(3)", "", "section Examples is empty"),
 }
 
 
@@ -151,7 +151,7 @@ CHANGES = {
 def test_a_fault_is_found(change: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     before, after, message = change
     assert list(faults(sound)) == []
-    text = sound.__doc__ or ""
+    text = inspect.cleandoc(sound.__doc__ or "")
     assert before in text
     monkeypatch.setattr(sound, "__doc__", text.replace(before, after))
     assert any(message in each for each in faults(sound))

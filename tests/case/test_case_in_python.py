@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+import re
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_help_is_short(name: str) -> None:
     assert len(text.splitlines()) < 200
     for noise in ("parse_obj", "model_construct", "model_dump", "__pydantic", "insert_before", "moves_planes"):
         assert noise not in text
-    assert "load(path" in text
+    assert re.search(r"load\([\s|]*path", text)  # Python 3.13 breaks long signatures
     assert str(inspect.signature(case)) == "(**sections)"
 
 
