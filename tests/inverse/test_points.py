@@ -377,7 +377,7 @@ def test_the_command_leaves_a_dataset_a_table_a_summary_and_pictures(case: Path,
         (("--measure", "aot40"), "measure"),
         (("--species", "O3"), "species"),
         (("--frozen",), "--frozen applies to limiters"),
-        (("--set", "adjoint.memory=1 GB", "--receptor", "lat=3"), "receptor.lon and receptor.lat must be given together"),
+        (("--set", "adjoint.memory=1 GB", "--receptor", "lat=3"), "lon and receptor.lat must be given together"),
     ],
 )  # fmt: skip
 def test_invalid_input_gives_a_message_and_no_folder(
