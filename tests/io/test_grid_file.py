@@ -144,6 +144,19 @@ def test_results_have_the_grid_of_their_case(tmp_path: Path) -> None:
         assert output["lon"].values == pytest.approx(expected.lon)
 
 
+def test_a_case_with_the_grid_of_a_file_can_be_written_and_read(tmp_path: Path) -> None:
+    import airshed
+
+    write_wrfout(tmp_path / "wrfout_d01")
+    grid = {"from": "wrfout_d01", "margin": 1, "layers": ["100 m", "250 m", "500 m", "1000 m"]}
+    data = {**airshed.load_case("tracer-rotation").to_dict(), "grid": grid, "emissions": {}}
+    case = airshed.Case.from_dict(data, base=tmp_path)
+    (tmp_path / "again.toml").write_text(case.to_toml())
+    for again in (airshed.Case.from_dict(case.to_dict(), base=tmp_path), airshed.Case.load(tmp_path / "again.toml")):
+        assert again.hash == case.hash
+        assert np.array_equal(again.make_grid().lon, case.make_grid().lon)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [

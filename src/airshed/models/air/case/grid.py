@@ -147,7 +147,8 @@ class _StatedGrid(Section):
 
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
-        stated = [name for name in ("area", "spacing", "projection") if name in self.model_fields_set]
+        default = {"area": Area(), "spacing": Spacing(), "projection": ProjectionSection()}
+        stated = [name for name, value in default.items() if getattr(self, name) != value]
         if self.file is not None and stated:
             raise refuse(f"{KEY}.from gives the grid of {quoted(self.file)}; remove {KEY}.{stated[0]}")
         if self.file is None and self.margin:
