@@ -107,7 +107,7 @@ class Layout:
         """Return the description of a file of these cells; a run that is not ``complete`` is marked as interrupted."""
         box = box or self.whole
         places = [variable for each in self.axes.coordinates for variable in self._coordinate(each, box)]
-        beside = [each for each in self.axes.coordinates if each.auxiliary]
+        auxiliary = [each for each in self.axes.coordinates if each.auxiliary]
         attributes = {
             "Conventions": CONVENTIONS,
             "source": f"Airshed {__version__}",
@@ -119,7 +119,9 @@ class Layout:
         bounds = {"bnds": 2} if bounded else {}
         dims = {"time": None, **bounds, **self.sizes(box)}
         fields = (
-            _field(spec, [each.name for each in beside if set(each.dims) <= set(spec.dims)], self.statistic, self.axes)
+            _field(
+                spec, [each.name for each in auxiliary if set(each.dims) <= set(spec.dims)], self.statistic, self.axes
+            )
             for spec in self.fields
         )
         if self.axes.mapping:
@@ -184,7 +186,7 @@ def _add(file: netCDF4.Dataset, variable: Variable, shape: tuple[int, ...], comp
         made[:] = variable.data
 
 
-def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic, axes: Axes) -> Variable:
+def _field(spec: FieldSpec, auxiliary: Sequence[str], statistic: Statistic, axes: Axes) -> Variable:
     attributes: dict[str, str | float | tuple[float, ...]] = {
         "long_name": spec.text, "units": spec.unit, "cell_methods": f"time: {statistic}",
     }  # fmt: skip
@@ -193,8 +195,8 @@ def _field(spec: FieldSpec, beside: Sequence[str], statistic: Statistic, axes: A
     if spec.standard_name is not None:
         attributes["standard_name"] = spec.standard_name
     # No valid_min and valid_max: readers hide values outside, which users must see.
-    if beside:
-        attributes["coordinates"] = " ".join(beside)
+    if auxiliary:
+        attributes["coordinates"] = " ".join(auxiliary)
     if axes.mapping and set(axes.divided) <= set(spec.dims):
         attributes["grid_mapping"] = GRID_MAPPING
     if spec.phase:

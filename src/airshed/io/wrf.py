@@ -21,7 +21,7 @@ from airshed.io.netcdf import open_netcdf, reading
 if TYPE_CHECKING:
     import xarray as xr
 
-NEEDED: Final = ("U", "V", "T", "P", "PB", "PH", "PHB", "QVAPOR", "PSFC", "HGT")
+NEEDED: Final = ("U", "V", "T", "P", "PB", "PH", "PHB", "QVAPOR", "PSFC")
 """Variables without which there is no weather."""
 _STAGGERED: Final = {"west_east_stag": 1, "south_north_stag": 0}
 
@@ -85,6 +85,8 @@ class WrfFiles:
             given = self._dataset(path).attrs
             if "MAP_PROJ" not in given:
                 raise DataError(f"{path} has no attribute MAP_PROJ: it is not WRF output")
+            if not {"west_east_stag"} & set(self._dataset(path)["U"].dims):
+                raise DataError(f"{path}: its winds are not on the staggered grid; give the files as WRF writes them")
             key = tuple(float(np.asarray(given.get(name, 0.0)).item()) for name in ("GRID_ID", "MAP_PROJ", "DX", "DY"))
             domains.setdefault(key, path)
         if len(domains) > 1:

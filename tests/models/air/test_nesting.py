@@ -88,6 +88,12 @@ def test_a_nest_with_the_spacing_of_the_outer_run_reproduces_it(tmp_path: Path) 
     assert found["finer"].mean() == pytest.approx(expected.mean(), rel=1e-3)
 
 
+def test_a_nest_follows_each_record_of_the_outer_run(tmp_path: Path, outer: Path) -> None:
+    """The outer run has a record every five minutes, which is also the longest interval of the boundary."""
+    with airshed.Simulation(inner(tmp_path, outer)) as simulation:
+        assert simulation.model.forcing.boundary.field.times[:3] == (0.0, 300.0, 600.0)
+
+
 def test_a_nest_on_a_map_projection_lies_between_the_values_around_it(tmp_path: Path, outer: Path) -> None:
     grid = {
         "projection": {"kind": "lambert", "lon": -27.75, "lat": 41.0}, "area": {"x": ["-80 km", "80 km"],

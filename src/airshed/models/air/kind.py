@@ -160,13 +160,15 @@ def build(
         if case.boundary.budget == "faces":
             model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
             model.budget.faces.watch(model.executor.steppers)
+        length = case.time.length.value
+        every = min(3600.0, length / 24.0)
         if boundary is None and case.boundary.run is not None:
             outer = OuterRun(case.path(case.boundary.run), model.network.names, "boundary.run")
-            boundary = NestedBoundary(outer, model.whole, case.start, case.time.length.value)
+            boundary = NestedBoundary(outer, model.whole, case.start, length)
             model.parts.notes.append(("boundary", boundary.note))
+            every = min(every, boundary.interval)
         if boundary is not None:
-            length = case.time.length.value
-            calls = Calls(case.start, min(3600.0, length / 24.0), 0.0, length)
+            calls = Calls(case.start, every, 0.0, length)
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
             model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]

@@ -166,6 +166,17 @@ def test_a_grid_outside_of_the_domain_is_refused(tmp_path: Path) -> None:
         WrfMeteorology([path], other_grid(), START).at(0.0)
 
 
+def test_files_with_winds_of_the_mass_points_are_refused(tmp_path: Path) -> None:
+    import xarray as xr
+
+    path = write_wrfout(tmp_path / "wrfout_d01")
+    with xr.open_dataset(path) as dataset:
+        wind = dataset["U"].isel(west_east_stag=slice(1, None)).rename(west_east_stag="west_east")
+        dataset.drop_vars("U").assign(U=wind).to_netcdf(tmp_path / "destaggered.nc")
+    with pytest.raises(DataError, match="its winds are not on the staggered grid"):
+        WrfMeteorology([tmp_path / "destaggered.nc"], own_grid(path), START)
+
+
 def test_files_of_two_domains_are_refused(tmp_path: Path) -> None:
     first, second = write_wrfout(tmp_path / "d01"), write_wrfout(tmp_path / "d02", GRID_ID=np.int32(2))
     with pytest.raises(DataError, match="are of different domains"):

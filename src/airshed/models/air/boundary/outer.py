@@ -70,6 +70,11 @@ class OuterRun:
         self.times = dataset["time"].values.astype("datetime64[ns]")
         self._records: dict[int, dict[str, Array]] = {}
 
+    @property
+    def interval(self) -> float:
+        """Shortest time between two records [s]; infinite for a single record."""
+        return float(np.diff(self.times).min() / np.timedelta64(1, "s")) if self.times.size > 1 else float("inf")
+
     def covers(self, start: np.datetime64, end: np.datetime64) -> bool:
         """Return whether the output covers a period; its last interval may extend beyond its last record."""
         first, last = self.times[0], self.times[-1]
@@ -137,6 +142,11 @@ class NestedBoundary:
         lon, lat = (np.asarray(self._cells[name], np.float64) for name in ("lon", "lat"))
         found = self._outer.at_points(when, lon, lat, self._grid.level)
         return xr.Dataset({name: (("level", "face"), np.maximum(values, 0.0)) for name, values in found.items()})
+
+    @property
+    def interval(self) -> float:
+        """Time between the records of the outer run [s]: the boundary follows each of them."""
+        return self._outer.interval
 
     @property
     def note(self) -> str:
