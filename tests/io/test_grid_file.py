@@ -135,6 +135,9 @@ def test_results_have_the_grid_of_their_case(tmp_path: Path) -> None:
     case = airshed.Case.from_dict({**data, "grid": grid, "time": time, "emissions": {}, "output": output})
     with airshed.Simulation(case, output=tmp_path / "run") as simulation:
         simulation.run()
+        assert simulation.summary().facts["grid"] == (
+            "10 x 6 x 4 cells (x, y, level); lambert conformal conic on a sphere of 6370 km"
+        )
     found, expected = read_grid(tmp_path / "run" / "output.nc"), case.make_grid()
     assert found.x_faces == pytest.approx(expected.x_faces)
     assert found.y_faces == pytest.approx(expected.y_faces)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.report import Cell, Report, Table
+from airshed.grid import Grid
+from airshed.grid.projected import MapProjection
 from airshed.mechanism.structure import atom_counts
 from airshed.models.air.budget import FAMILIES
 from airshed.models.air.case import case_notices
@@ -120,7 +122,7 @@ def _facts(model: "AirModel") -> dict[str, Cell]:
     notices = "; ".join(case_notices(model.parts.case, network))
     return {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
-        "grid": " x ".join(str(size) for size in reversed(model.parts.whole.shape)) + " cells (lon x lat x level)",
+        "grid": _grid_in_words(model.parts.whole),
         "simulated": f"{period}{spinup}, {model.steps} steps",
         **counts,
         **({"notice": notices} if notices else {}),
@@ -145,6 +147,14 @@ def _closing_facts(model: "AirModel", budget: BudgetTable, sources: Sequence[Sec
         facts[family] = _conservation(budget["drift"][family], budget["emitted"][family], cause)
     advice = _advice(model, budget)
     return facts | ({"advice": advice} if advice else {})
+
+
+def _grid_in_words(grid: Grid) -> str:
+    """Return the number of cells along each axis, and the map projection with its sphere."""
+    size, mapping = " x ".join(str(size) for size in reversed(grid.shape)), grid.mapping
+    if isinstance(mapping, MapProjection):
+        return f"{size} cells (x, y, level); {mapping.describe()}"
+    return f"{size} cells (lon x lat x level)"
 
 
 def _conservation(drift: float, emitted: float, cause: str) -> str:
