@@ -8,6 +8,7 @@ standard output has a line of JSON with the error message.
 """
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -165,7 +166,7 @@ def run(task: dict[str, Any], monitor: StopMonitor) -> bool:
             case, output=folder, resume=folder.exists(), accept_changed_inputs=task["accept_changed_inputs"]
         ) as simulation:
             monitor.register(simulation)
-            simulation.run()  # its notices are on standard error already, by the logger
+            simulation.run()
             return simulation.seconds >= simulation.end
     except FinishedRunError:
         return True
@@ -178,6 +179,7 @@ def main() -> int:
         line += byte
     if not line:
         return STOPPED
+    logging.basicConfig(format="%(message)s", force=True)  # notices go to the log, whatever this process has imported
     monitor = StopMonitor()
     threading.Thread(target=monitor.watch, args=(0,), daemon=True).start()
     try:
