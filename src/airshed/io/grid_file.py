@@ -71,7 +71,7 @@ def read_grid(path: Path, margin: int = 0) -> FileGrid:
     path : Path
         A netCDF file, or ``GRIDDESC:NAME`` for a grid of a GRIDDESC file.
     margin : int
-        Cells that are removed at each side.
+        Number of outer rows and columns of cells that are omitted at each side.
 
     Raises
     ------

@@ -237,7 +237,7 @@ class WeatherNeeds:
 def fields_table() -> str:
     """Return the table of docs/how-to/meteorology.md."""
     places = {"layer_faces": "layer faces", "east_faces": "west and east faces", "north_faces": "south and north faces"}
-    held = {"state": "always", "optional": "on request", "derived": "for output", "input": "for diagnosis"}
+    when = {"state": "always", "optional": "on request", "derived": "for output", "input": "for diagnosis"}
     rows = []
     for each in FIELDS:
         low, high, unit = each.range
@@ -245,9 +245,9 @@ def fields_table() -> str:
         era5 = ", ".join(f"`{name}`" for name in each.era5) or "-"
         variable = f"`{each.cf_name}`" if each.cf_name else "-"
         where = places.get(each.place, each.place)
-        rows.append((f"`{each.name}`", each.unit, where, held[each.use], variable, bounds, era5, each.text))
+        rows.append((f"`{each.name}`", each.unit, where, when[each.use], variable, bounds, era5, each.text))
     return markdown_table(
-        ("field", "unit", "where", "held", "in a Dataset", "range there", "in ERA5 files", "meaning"), rows
+        ("field", "unit", "where", "when", "in a Dataset", "range there", "in ERA5 files", "meaning"), rows
     )
 
 
