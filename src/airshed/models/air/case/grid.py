@@ -110,7 +110,9 @@ class _StatedGrid(Section):
 
     usual = ("area.lon", "area.lat", "spacing.lon", "spacing.lat")
 
-    margin: Whole = setting(0, "With `from`: number of outer rows and columns of cells that are omitted at each side.", ge=0, le=10_000)
+    margin: Whole = setting(
+        0, "With `from`: number of outer rows and columns of cells that are omitted at each side.", ge=0, le=10_000
+    )
     projection: ProjectionSection = Field(default_factory=ProjectionSection)
     area: Area = Field(default_factory=Area)
     spacing: Annotated[Spacing, BeforeValidator(_spacing)] = Field(default_factory=Spacing)
