@@ -17,6 +17,7 @@ from airshed.cli.commands.mechanism import (
     show_kernel,
     show_mechanism,
 )
+from airshed.cli.commands.new import new
 from airshed.cli.commands.pasture import point, prepare
 from airshed.cli.commands.results import evaluate, merge, plot
 from airshed.cli.commands.run import run, show
@@ -37,7 +38,7 @@ kernel = typer.Typer(no_args_is_help=True, help="Show generated code.")
 pasture = typer.Typer(no_args_is_help=True, help="Soil water and pasture growth: inputs, and runs at a station.")
 mechanism = typer.Typer(no_args_is_help=True, help="Show, check and convert reaction files.")
 
-for command in (run, sweep, serve, adjoint, assimilate, evaluate, show, box, plot, merge, schema, verify, doctor):
+for command in (new, run, sweep, serve, adjoint, assimilate, evaluate, show, box, plot, merge, schema, verify, doctor):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")
