@@ -37,6 +37,19 @@ def test_a_difference_is_that_of_the_values_at_common_times(small: xr.Dataset, c
     assert (found.palette("O3"), found.scale(found.ground("O3")).low < 0.0) == (SIGNED, True)
 
 
+def test_a_difference_shows_a_layer_aloft_only_if_both_runs_do(small: xr.Dataset) -> None:
+    aloft = small[["O3"]].copy(deep=True).rename(O3="TRACER")
+    aloft["TRACER"][:] = 0.0
+    aloft["TRACER"][:, 2] = 1e-9
+    mixed = aloft.copy(deep=True)
+    mixed["TRACER"][:, 0] = 1e-10
+    assert Difference(aloft, Path("run"), aloft, Path("base")).layer("TRACER") == 2
+    for pair in ((aloft, mixed), (mixed, aloft)):
+        found = Difference(pair[0], Path("run"), pair[1], Path("base"))
+        assert found.layer("TRACER") == 0
+        assert np.abs(found.ground("TRACER")).max() == pytest.approx(0.1, rel=1e-5)  # ppb
+
+
 def test_runs_that_do_not_fit_are_refused(small: xr.Dataset, changed: xr.Dataset) -> None:
     other = changed.assign_coords(lat=changed["lat"] + 0.5)
     with pytest.raises(DataError, match="have cells at other latitudes; run both on one grid"):

@@ -17,11 +17,12 @@ from airshed.plot import plot_run
 from airshed.plot.animation import LARGEST, draw_animation
 from airshed.plot.curtain import row_of
 from airshed.plot.maps import area_mean, draw_maps, map_panels, map_scale
+from airshed.plot.page import headline
 from airshed.plot.panel import shape_of
 from airshed.plot.results import Results, place_in_words
 from airshed.plot.run import times_of
-from airshed.plot.series import places_of
-from airshed.plot.style import DPI, colours, look
+from airshed.plot.series import draw_series, places_of
+from airshed.plot.style import DPI, SIZE, colours, look, new_figure
 
 ROOT = Path(__file__).parents[2]
 
@@ -140,9 +141,16 @@ def test_times_are_the_nearest_of_the_last_whole_day() -> None:
     start = np.datetime64("2022-08-30T00:00:00", "s")
     hourly = start + np.arange(49) * np.timedelta64(1, "h")
     assert times_of(hourly, (3, 9, 15, 21)) == [27, 33, 39, 45]
-    assert times_of(hourly[:7], (3, 9, 15, 21)) == [3, 6]
-    assert times_of(hourly[:1], (3, 9)) == [0]
+    assert times_of(hourly[:7], (3, 9, 15, 21), nearest=True) == [3, 6]
+    assert times_of(hourly[:1], (3, 9), nearest=True) == [0]
     assert times_of(hourly[::2], (3.2,)) == [14]
+    assert times_of(hourly[12:37], (3, 9, 15, 21)) == [3, 9, 15, 21]  # of either day
+
+
+def test_an_hour_that_the_run_does_not_have_is_refused() -> None:
+    short = np.datetime64("2022-08-30T00:00:00", "s") + np.arange(3) * np.timedelta64(1, "h")
+    with pytest.raises(CaseError, match="hour 15 is not in the run, which has times from 2022-08-30 00:00 to 2022-08-"):
+        times_of(short, (1, 15))
 
 
 def test_cities_of_the_series_are_far_apart(small: xr.Dataset) -> None:
@@ -154,8 +162,53 @@ def test_cities_of_the_series_are_far_apart(small: xr.Dataset) -> None:
 
 def test_the_curtain_goes_through_the_ruhr(small: xr.Dataset) -> None:
     results = Results(small, Path("run"))
-    assert results.latitude[row_of(results, None)] == 51.5
-    assert results.latitude[row_of(results, 48.9)] == 48.5
+    assert results.latitude[row_of(results, None, "O3", [5])] == 51.5
+    assert results.latitude[row_of(results, 48.9, "O3", [5])] == 48.5
+
+
+@pytest.fixture
+def plume(small: xr.Dataset) -> xr.Dataset:
+    """A tracer in one cell of the third layer, far from cities; the lowest layer holds round-off."""
+    tracer = xr.zeros_like(small["O3"]).assign_attrs(long_name="Mixing ratio of passive tracer") + 1e-40
+    tracer.attrs = {"units": "mol mol-1", "long_name": "Mixing ratio of passive tracer"}
+    tracer[3:, 2, 1, 8] = 4e-9
+    return small[[]].assign(TRACER=tracer)
+
+
+def test_a_plume_is_shown_where_it_is(plume: xr.Dataset) -> None:
+    results = Results(plume, Path("run"))
+    assert results.latitude[row_of(results, None, "TRACER", [5])] == 46.5
+    assert (results.layer("TRACER"), place_in_words(results, "TRACER")) == (2, "at 130 m")
+    assert results.ground("TRACER").max() == pytest.approx(4.0)  # ppb
+    with look():
+        figure = draw_series(results, ["TRACER"])
+        assert figure.axes[0].get_title(loc="left") == "46.5°N, 8.5°E"
+        assert "Passive tracer at the maximum and in the largest cities" in [text.get_text() for text in figure.texts]
+    at_ground = plume.copy(deep=True)
+    at_ground["TRACER"][4, 0, 6, 2] = 1e-12
+    results = Results(at_ground, Path("run"))
+    assert (results.layer("TRACER"), place_in_words(results, "TRACER")) == (0, "at the ground")
+
+
+def test_a_species_of_point_sources_alone_is_a_plume(small: xr.Dataset) -> None:
+    case = '[[emissions.point]]\nspecies = "NO2"\n'
+    peak = small.copy(deep=True)
+    peak["NO2"][5, 1, 0, 3] = 1e-6
+    rows = [
+        row_of(Results(peak.assign_attrs(airshed_case=text), Path("run")), None, "NO2", [5])
+        for text in ("", case, f'{case}[emissions]\ngridded = ["a.nc"]\n')
+    ]
+    assert rows == [6, 0, 6]
+
+
+def test_a_long_title_fits_its_picture() -> None:
+    for title in ("Passive tracer: a-rather-long-name-of-a-run minus another-name-of-a-run along 51.5°N", "run " * 90):
+        figure = new_figure(6.4, 4.0, 100.0)
+        headline(figure, 0.5, title, "short")
+        long, short = figure.texts
+        assert long.get_window_extent().x1 <= 640.0
+        assert short.get_fontsize() == SIZE["subtitle"]
+        assert long.get_text() == title or long.get_text().endswith("...")
 
 
 def change(kind: str, data: xr.Dataset) -> xr.Dataset:

@@ -8,6 +8,10 @@ from airshed.core.chemical_names import formula_of
 
 _TELLING: Final = 4
 """Least number of letters by which a part of a name identifies it."""
+_FULL: Final = 1e15
+"""Numbers below are written in full."""
+_DECIMALS: Final = 2
+"""Most decimals of a duration."""
 
 
 def printable(text: str, *, lines: bool = False) -> str:
@@ -26,6 +30,21 @@ def printable(text: str, *, lines: bool = False) -> str:
 def counted(number: int, what: str) -> str:
     """Return a number with its noun: "1 rank", "2 ranks"."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def number(value: float) -> str:
+    """Return a number with six significant digits, and large ones in full: 1200000 instead of 1.2e+06."""
+    text = f"{value:g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < _FULL else text
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in the largest of h, min and s that is short: "1.5 h", "10 min", "45 s"."""
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        text = f"{seconds / size:.10g}"
+        if (abs(seconds) >= size or seconds == 0.0) and "e" not in text and len(text.partition(".")[2]) <= _DECIMALS:
+            return f"{text} {unit}"
+    return f"{number(seconds)} s"
 
 
 def there_are(number: int) -> str:

@@ -40,7 +40,7 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
 
     The height axis is a square-root one: a layer at the ground is drawn larger than a layer of equal depth aloft.
     """
-    row = row_of(results, latitude)
+    row = row_of(results, latitude, field, times)
     values = results.section(field, row, times)
     scale = results.scale(values)
     columns = 1 if len(times) == 1 else 2
@@ -78,16 +78,22 @@ def draw_curtain(results: Results, field: str, times: Sequence[int], latitude: f
     return figure
 
 
-def row_of(results: Results, latitude: float | None) -> int:
-    """Return the row of cells that a latitude crosses; without one, the row with most people in cities near it.
+def check_latitude(results: Results, latitude: float | None) -> None:
+    """Raise CaseError for a latitude outside the area."""
+    south, north = results.area.south, results.area.north
+    if latitude is not None and not south <= latitude <= north:
+        raise CaseError(f"latitude {latitude:g} of the curtain is outside the run's area, {south:g} to {north:g}")
 
-    Raises CaseError for a latitude outside the area.
+
+def row_of(results: Results, latitude: float | None, field: str, times: Sequence[int]) -> int:
+    """Return the row of cells that a latitude crosses, by default one that suits the field.
+
+    A field from point sources has its maximum of some times (indices) there, any other field the most people.
     """
     if latitude is not None:
-        south, north = results.area.south, results.area.north
-        if not south <= latitude <= north:
-            raise CaseError(f"latitude {latitude:g} of the curtain is outside the run's area, {south:g} to {north:g}")
         return int(np.argmin(np.abs(results.latitude - latitude)))
+    if results.is_plume(field) and (row := results.fullest_row(field, times)) is not None:
+        return row
     found = cities(results.area)
     if not found:
         return results.latitude.size // 2

@@ -54,7 +54,13 @@ class Difference(Results):
             super().section(name, row, times) - self._in_unit(name) * self._reference.section(name, row, times)
         )
 
-    def wind(self, time: int) -> None:
+    def layer(self, name: str) -> int:
+        """Return the layer of a field that maps show, the lowest one unless both runs show another."""
+        both = {super().layer(name), self._reference.layer(name)}
+        self._layers[name] = self._reference._layers[name] = both.pop() if len(both) == 1 else 0
+        return self._layers[name]
+
+    def wind(self, time: int, layer: int = 0) -> None:
         """Return None: a difference has no arrows."""
         return
 

@@ -30,7 +30,7 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
     """Draw a field at the ground at some times (indices) on one scale, with one colour bar."""
     panels = map_panels(len(times), shape_of(results.area))
     figure = panels.figure(DPI)
-    winds = [wind for time in times if (wind := results.wind(time)) is not None]
+    winds = [wind for time in times if (wind := results.wind(time, results.layer(field))) is not None]
     strongest = max((float(np.nanmax(np.hypot(*wind), initial=0.0)) for wind in winds), default=0.0)
     fits = True
     for place, (time, axes) in enumerate(zip(times, panels.axes(figure), strict=True)):

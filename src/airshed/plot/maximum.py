@@ -28,7 +28,8 @@ def maximum_in_words(run: Path) -> str:
         unit = "" if quantity.unit in ("", "1") else f" {quantity.unit}"
         when = units.date(time) + ("" if daily(results.times) else f", {units.clock(time)} UTC")
         where = f"{place_in_words(results, field)} {location_in_words(results.area, lon, lat)}"
-    return f"{quantity.title} {format_number(greatest.value)}{unit} {where}, {when}"
+        below = "; none at the ground" if results.layer(field) > 0 else ""
+    return f"{quantity.title} {format_number(greatest.value)}{unit} {where}, {when}{below}"
 
 
 def location_in_words(area: Area, longitude: float, latitude: float) -> str:

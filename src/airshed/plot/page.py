@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import FuncNorm, Normalize, PowerNorm
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from airshed.plot import units
@@ -22,6 +23,9 @@ TOP, BOTTOM, RIGHT = 1.0, 0.95, 0.3
 """Margins [inches] for the headline, the colour bar, and half a tick label."""
 
 _NARROWEST = 6.4
+_EDGE = 0.1
+_SMALLEST = 0.6
+"""Least ratio of the letters of a long title to those of a short one."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +95,29 @@ def norm_of(scale: Scale) -> Normalize:
 
 
 def headline(figure: Figure, left: float, title: str, subtitle: str) -> None:
-    """Write the title of the picture, and below it location, time and unit."""
-    up = figure.get_size_inches()[1]
-    text_at(figure, left, up - 0.36, title, "title", weight="bold", va="baseline", color=INK)
-    text_at(figure, left, up - 0.60, subtitle, "subtitle", va="baseline", color=GREY)
+    """Write the title of the picture, and below it location, time and unit; long lines in smaller letters."""
+    across, up = figure.get_size_inches()
+    lines = (
+        text_at(figure, left, up - 0.36, title, "title", weight="bold", va="baseline", color=INK),
+        text_at(figure, left, up - 0.60, subtitle, "subtitle", va="baseline", color=GREY),
+    )
+    for line in lines:
+        _fit(line, across - left - _EDGE)
+
+
+def _fit(line: Text, length: float) -> None:
+    """Fit a line of text into a length [inches]: smaller letters, and at the least size fewer."""
+    words, written = line.get_text(), _length(line)
+    if written > length:
+        line.set_fontsize(float(line.get_fontsize()) * max(length / written, _SMALLEST))
+    while _length(line) > length and len(words) > 1:
+        words = words[: min(len(words) - 1, int(len(words) * length / _length(line)))]
+        line.set_text(f"{words.rstrip()}...")
+
+
+def _length(line: Text) -> float:
+    """Return the length of a line of text [inches]."""
+    return float(line.get_window_extent().width / line.figure.dpi)
 
 
 def in_unit(unit: str) -> str:

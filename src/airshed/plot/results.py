@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -36,6 +37,10 @@ PREFERRED = ("O3", "NO2", "standing_dry_matter", DROUGHT, "growth", "soil_water_
 
 _LISTED = 30
 _IN_MEMORY = 2**22
+_NOTHING = 1e-15
+"""Mixing ratio [mol/mol] or mass concentration [kg/m3], far below any measurement, at which a layer may be empty."""
+_LEAST_RATIO = 1e9
+"""Least ratio of the maximum to that of the lowest layer for which the lowest layer is empty."""
 _AIR = ("air_pressure", "air_temperature")
 
 
@@ -83,7 +88,8 @@ class Results:
         self._data = dataset if np.all(np.diff(dataset["lat"].values) > 0) else dataset.sortby("lat")
         self._units: dict[str, Unit] = {}
         self._ground: dict[str, Array] = {}
-        self._maxima: dict[str, tuple[float, int, int, int]] = {}
+        self._maxima: dict[tuple[str, int], tuple[float, int, int, int]] = {}
+        self._layers: dict[str, int] = {}
 
     @property
     def fields(self) -> list[str]:
@@ -91,14 +97,25 @@ class Results:
         return [str(name) for name, v in self._data.data_vars.items() if {"time", *self._cells} <= set(v.dims)]
 
     @cached_property
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings of the case, as far as the file has them."""
+        try:
+            return parse_toml(str(self._data.attrs.get("airshed_case", "")))
+        except AirshedError:
+            return {}
+
+    def is_plume(self, name: str) -> bool:
+        """Return whether a field is a plume: a tracer, or any species where only point sources emit."""
+        emissions = self._settings.get("emissions", {})
+        only_points = bool(emissions.get("point")) and not any(
+            emissions.get(each) for each in ("inventory", "gridded", "area", "biogenic")
+        )
+        return self._is_ratio(name) and (name not in COMMON or only_points)
+
+    @cached_property
     def case(self) -> str:
         """Return the title of the case with its grid and its mechanism, as far as the file has them."""
-        attributes = self._data.attrs
-        title = str(attributes.get("title", ""))
-        try:
-            settings = parse_toml(str(attributes.get("airshed_case", "")))
-        except AirshedError:
-            settings = {}
+        title, settings = str(self._data.attrs.get("title", "")), self._settings
         spacing = settings.get("grid", {}).get("spacing", {})
         lon, lat = spacing.get("lon", ""), spacing.get("lat", "")
         cells = f"{lon}" if lon == lat else f"{lon} x {lat}"
@@ -190,11 +207,25 @@ class Results:
         """Return whether cells are packed, as on land, without layers above."""
         return isinstance(self._packing, PackedGrid)
 
-    def lowest_height(self, name: str) -> float | None:
-        """Return the height of a field's lowest cell centres [m above ground], None for a field without levels."""
+    def layer(self, name: str) -> int:
+        """Return the layer of a field that maps show: the lowest one, or where that holds nothing, of the maximum."""
+        if name not in self._layers:
+            self._layers[name] = self._fullest(name) if self.has_levels(name) and self._is_ratio(name) else 0
+        return self._layers[name]
+
+    def _fullest(self, name: str) -> int:
+        """Return the layer with the maximum of a mixing ratio where the lowest layer holds none of it, otherwise 0."""
+        lowest = self._maximum(name, 0)[0]
+        if lowest > _NOTHING:
+            return 0
+        maxima = [self._maximum(name, layer)[0] for layer in range(self._data.sizes["level"])]
+        return int(np.argmax(maxima)) if max(maxima) > _LEAST_RATIO * lowest else 0
+
+    def shown_height(self, name: str) -> float | None:
+        """Return the height of the cell centres that maps show [m above ground], None for a field without levels."""
         if "level" not in self._data[name].dims or "level" not in self._data.coords:
             return None
-        return float(self._data["level"].values[0])
+        return float(self._data["level"].values[self.layer(name)])
 
     def has_levels(self, name: str) -> bool:
         """Return whether a field has at least two levels, as a curtain requires."""
@@ -218,19 +249,25 @@ class Results:
         return Quantity(name, title, known.formula, unit.label)
 
     def ground(self, name: str) -> Array:
-        """Return a field at the lowest level, (time, lat, lon), in the unit of `quantity`."""
+        """Return a field in its shown layer, the lowest one, (time, lat, lon), in the unit of `quantity`."""
         if name not in self._ground:
-            self._ground[name] = self._lowest(name) * self._unit(name).factor
+            self._ground[name] = self._si(name, self._pick(name, self.layer(name))) * self._unit(name).factor
         return self._ground[name]
 
     def greatest(self, name: str) -> Greatest:
-        """Return the maximum of a field at the ground; a part of the times is in memory."""
-        value, time, row, column = self._maximum(name)
+        """Return the maximum of a field in its shown layer; a part of the times is in memory."""
+        value, time, row, column = self._maximum(name, self.layer(name))
         return Greatest(value * self._unit(name).factor, time, row, column)
 
     def section(self, name: str, row: int, times: Sequence[int]) -> Array:
         """Return a field along one row of cells, (time, level, lon), in the unit of `quantity`."""
         return self._si(name, {"time": list(times), "lat": row}) * self._unit(name).factor
+
+    def fullest_row(self, name: str, times: Sequence[int]) -> int | None:
+        """Return the row with the maximum of a field at some times; None for a field that is the same in all rows."""
+        values = np.nan_to_num(np.abs(self._si(name, {"time": list(times)})))
+        rows = values.max(axis=(0, 1, 3), initial=0.0)
+        return int(np.argmax(rows)) if rows.max() > rows.min() * (1.0 + 1e-9) else None
 
     def boundary_layer(self, row: int, time: int) -> Array | None:
         """Return the height of the boundary layer along one row of cells [m], None where the file has none."""
@@ -247,12 +284,12 @@ class Results:
         row, column = np.unravel_index(np.argmin(np.where(there, apart, np.inf)), apart.shape)
         return int(row), int(column)
 
-    def wind(self, time: int) -> tuple[Array, Array] | None:
-        """Return the wind at the lowest level (eastward, northward) [m/s], each (lat, lon), if the file has it."""
+    def wind(self, time: int, layer: int = 0) -> tuple[Array, Array] | None:
+        """Return the wind in a layer (eastward, northward) [m/s], each (lat, lon), if the file has it."""
         names = ("eastward_wind", "northward_wind")
         if not set(names) <= set(self.fields):
             return None
-        pick = {"time": time, "level": 0}
+        pick = {"time": time, "level": layer}
         east, north = (self._si(n, {k: v for k, v in pick.items() if k in self._data[n].dims}) for n in names)
         return east, north
 
@@ -272,32 +309,29 @@ class Results:
         """Return the unit to show a field in, chosen by its largest value at the ground."""
         if name not in self._units:
             if self._molar_mass(name) is not None:
-                self._units[name] = mass_unit(self._maximum(name)[0])
+                self._units[name] = mass_unit(self._maximum(name, self.layer(name))[0])
             elif self._is_ratio(name):
-                self._units[name] = mixing_ratio_unit(self._maximum(name)[0])
+                self._units[name] = mixing_ratio_unit(self._maximum(name, self.layer(name))[0])
             else:
                 self._units[name] = Unit(written(str(self._data[name].attrs.get("units", ""))), 1.0)
         return self._units[name]
 
-    def _maximum(self, name: str) -> tuple[float, int, int, int]:
-        """Return the maximum at the ground in SI units, 0 without values, and its time, row and column."""
-        if name not in self._maxima:
-            best, bottom = (-np.inf, 0, 0, 0), self._bottom(name)
+    def _maximum(self, name: str, layer: int) -> tuple[float, int, int, int]:
+        """Return the maximum in a layer in SI units, 0 without values, and its time, row and column."""
+        if (name, layer) not in self._maxima:
+            best, level = (-np.inf, 0, 0, 0), self._pick(name, layer)
             count = max(1, _IN_MEMORY // (self.latitude.size * self.longitude.size))
             for first in range(0, self.times.size, count):
                 times = list(range(first, min(first + count, self.times.size)))
-                values = np.nan_to_num(self._si(name, {"time": times, **bottom}), nan=-np.inf, posinf=-np.inf)
+                values = np.nan_to_num(self._si(name, {"time": times, **level}), nan=-np.inf, posinf=-np.inf)
                 time, row, column = (int(i) for i in np.unravel_index(np.argmax(values), values.shape))
                 if (value := float(values[time, row, column])) > best[0]:
                     best = (value, first + time, row, column)
-            self._maxima[name] = best if np.isfinite(best[0]) else (0.0, 0, 0, 0)
-        return self._maxima[name]
+            self._maxima[name, layer] = best if np.isfinite(best[0]) else (0.0, 0, 0, 0)
+        return self._maxima[name, layer]
 
-    def _bottom(self, name: str) -> dict[str, int]:
-        return {"level": 0} if "level" in self._data[name].dims else {}
-
-    def _lowest(self, name: str) -> Array:
-        return self._si(name, self._bottom(name))
+    def _pick(self, name: str, layer: int) -> dict[str, int]:
+        return {"level": layer} if "level" in self._data[name].dims else {}
 
     def _si(self, name: str, pick: Mapping[str, int | list[int]]) -> Array:
         """Return part of a field in SI units: kg m-3 where its molar mass is known, else as in the file."""
@@ -334,11 +368,12 @@ def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], PackedGrid | Raster 
 
 
 def place_in_words(results: Results, field: str) -> str:
-    """Return where the lowest level is: "at the ground", or its height when that is far from it; or "on land"."""
+    """Return where the shown layer is: "at the ground", or its height when that is far from it; or "on land"."""
     if results.is_land:
         return "on land"
-    lowest = results.lowest_height(field)
-    return "at the ground" if lowest is None or lowest < 150 else f"at {units.height(lowest)}"
+    height = results.shown_height(field)
+    is_low = height is None or (results.layer(field) == 0 and height < 150)
+    return "at the ground" if height is None or is_low else f"at {units.height(height)}"
 
 
 def edges(centres: Array) -> Array:

@@ -17,7 +17,7 @@ from airshed.core.errors import CaseError
 from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
-from airshed.plot.curtain import draw_curtain, row_of
+from airshed.plot.curtain import check_latitude, draw_curtain
 from airshed.plot.difference import Difference
 from airshed.plot.land_series import draw_land_series
 from airshed.plot.limits import Scale
@@ -75,7 +75,8 @@ def plot_run(
     singles
         Whether to draw also one picture for each field and hour.
     latitude
-        Latitude of the curtains [degrees north], by default the one with the largest population nearby.
+        Latitude of the curtains [degrees north], by default the one with the largest population nearby. For tracers
+        and in runs with only point sources it is that of the maximum.
     reference
         Another run of the same grid: differences ``run - reference`` are drawn.
     kind
@@ -117,8 +118,8 @@ def plot_run(
         if hours is None and daily(results.times):
             times = spread_days(results.times)
         else:
-            times = times_of(results.times, HOURS if hours is None else hours)
-        row_of(results, latitude)  # refuses a latitude outside the area before anything is written
+            times = times_of(results.times, HOURS, nearest=True) if hours is None else times_of(results.times, hours)
+        check_latitude(results, latitude)  # before anything is written
         jobs = list(_jobs(results, chosen, times, latitude, singles=singles, animation=animation, kind=kind))
         files, whole, done = _Files(folder), sum(job.cost for job in jobs), 0.0
         for job in jobs:
@@ -170,19 +171,29 @@ def _maps(results: Results, field: str, times: Sequence[int], scale: Callable[[]
     return draw_maps(results, field, times, scale())
 
 
-def times_of(times: NDArray[np.datetime64], hours: Sequence[float]) -> list[int]:
+def times_of(times: NDArray[np.datetime64], hours: Sequence[float], *, nearest: bool = False) -> list[int]:
     """Return the indices of the times nearest to some hours of the last day that has them all, each index once.
 
-    Raises CaseError for no hours, or one that is not of a day.
+    Without such a day, each hour is that of the last day that has it.
+
+    nearest  whether the nearest end of the run replaces an hour that it does not have
+
+    Raises CaseError for no hours, for one that is not of a day, and unless `nearest` for one that the run does not
+    have.
     """
     if len(hours) == 0 or not all(0 <= hour <= 24 for hour in hours):
         raise CaseError(f"hours to map are {list(hours)}; give one or more numbers from 0 to 24, such as 3, 9, 15, 21")
     wanted = np.round(np.asarray(hours, dtype=np.float64) * 3600).astype("timedelta64[s]")
     days = np.unique(times.astype("datetime64[D]"))[::-1].astype("datetime64[s]")
     whole = [day for day in days if times[0] <= day + wanted.min() and day + wanted.max() <= times[-1]]
-    day = whole[0] if whole else days[-1]
-    nearest = [int(np.argmin(np.abs(times - moment))) for moment in day + wanted]
-    return sorted(set(nearest))
+    moments = []
+    for hour, after in zip(hours, wanted, strict=True):
+        there = [day + after for day in whole[:1] or days if times[0] <= day + after <= times[-1]]
+        if not there and not nearest:
+            first, last = (str(end.astype("datetime64[m]")).replace("T", " ") for end in times[[0, -1]])
+            raise CaseError(f"hour {hour:g} is not in the run, which has times from {first} to {last} UTC")
+        moments.append(there[0] if there else days[-1] + after)
+    return sorted({int(np.argmin(np.abs(times - moment))) for moment in moments})
 
 
 def spread_days(times: NDArray[np.datetime64]) -> list[int]:
@@ -229,6 +240,8 @@ def _on_one_axis(results: Results, fields: Sequence[str]) -> list[list[str]]:
 
 
 def _fit(results: Results, one: str, other: str) -> bool:
-    """Return whether curves of two fields can share an axis: one unit, and similar size."""
+    """Return whether curves of two fields can share an axis: one layer, one unit, and similar size."""
+    if results.layer(one) != results.layer(other):
+        return False
     sizes = sorted(float(np.nanmax(np.abs(results.ground(field)), initial=0.0)) for field in (one, other))
     return results.quantity(one).unit == results.quantity(other).unit and sizes[0] >= _FLAT * sizes[1]

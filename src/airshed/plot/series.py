@@ -30,7 +30,9 @@ _MOST_TICKS = 8
 
 def draw_series(results: Results, fields: Sequence[str]) -> Figure:
     """Draw fields of one unit, at most `MOST_CURVES`, in up to six cities that are far from each other."""
-    places = places_of(results.area)
+    plume = results.is_plume(fields[0])
+    places = [*([_maximum(results, fields[0])] if plume else []), *places_of(results.area)][:_MOST_PLACES]
+    places = places[:1] if plume and not places[-1].population else places
     columns = 2 if len(places) == 4 else min(3, len(places))
     panels = Panels(len(places), columns, 3.7 if columns > 1 else 6.0, 1.9, gap_across=0.25, gap_up=0.45)
     figure = panels.figure(DPI)
@@ -50,8 +52,10 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
     quantities = [results.quantity(field) for field in fields]
     when = period(results.times) + ("" if daily(results.times) else ", hours in UTC, nights shaded")
     subtitle = f"{place_in_words(results, fields[0])}, {when}{in_unit(quantities[0].unit)}"
-    where = "the largest cities" if places[0].population else "the middle of the area"
-    headline(figure, panels.start, f"{names_of(quantities)} in {where}", subtitle)
+    where = "in the largest cities" if places[-1].population else "in the middle of the area"
+    if plume:
+        where = "at the maximum" + (" and in the largest cities" if places[-1].population else "")
+    headline(figure, panels.start, f"{names_of(quantities)} {where}", subtitle)
     draw_legend(figure, panels, [q.short for q in quantities])
     footer(figure, panels.start + panels.across, CITY_CREDIT, results.case)
     return figure
@@ -90,8 +94,19 @@ def places_of(area: Area) -> list[City]:
             chosen.append(city)
     if chosen:
         return chosen
-    x, y = 0.5 * (area.west + area.east), 0.5 * (area.south + area.north)
-    return [City(f"{units.latitude(round(y, 2))}, {units.longitude(round(x, 2))}", x, y, 0)]
+    return [_location(0.5 * (area.west + area.east), 0.5 * (area.south + area.north))]
+
+
+def _maximum(results: Results, field: str) -> City:
+    """Return the location of the maximum of a field."""
+    greatest = results.greatest(field)
+    return _location(float(results.longitude[greatest.column]), float(results.latitude[greatest.row]))
+
+
+def _location(longitude: float, latitude: float) -> City:
+    """Return a location without inhabitants, named by its degrees."""
+    name = f"{units.latitude(round(latitude, 2))}, {units.longitude(round(longitude, 2))}"
+    return City(name, longitude, latitude, 0)
 
 
 def minutes_of(moments: NDArray[np.datetime64], first: np.datetime64) -> NDArray[np.float64]:

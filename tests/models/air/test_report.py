@@ -1,4 +1,4 @@
-"""Advice of the summary: settings to change where the iteration drifts or clipping adds mass."""
+"""Summary: advice on settings, budgets that can be summed by hand, and an empty lowest layer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from airshed.core.report import Table
 from airshed.mechanism import ReactionNetwork, load_mechanism
 from airshed.models.air.case import Case
 from airshed.models.air.report import _advice
+from airshed.runtime.simulation import Simulation
 
 NAMES = ("nitrogen", "sulphur")
+COARSE = ("grid.spacing=1 deg",)
 
 
 @dataclass
@@ -73,3 +76,36 @@ def test_where_nothing_reacts_tracers_are_looked_at(clipped: float, says: str) -
     said = _advice(model, budget)  # type: ignore[arg-type]
     assert says in said
     assert bool(said) == bool(says)
+
+
+def budget_table(sim: Simulation) -> Table:
+    return next(table for table in sim.summary().tables if table.title.startswith("Main budgets"))
+
+
+def test_the_main_budgets_can_be_summed_by_hand() -> None:
+    """They have the clipped amount where one is not zero, and a note with the sum."""
+    with Simulation(Case.load("tracer-rotation", [*COARSE, "time.length=20 min"])) as sim:
+        sim.run()
+        table = budget_table(sim)
+        assert "clipped" not in table.columns
+        assert "change = inflow - outflow + emitted - deposited + chemistry;" in table.note
+        assert "clipping" not in sim.summary(brief=True).facts
+        row = list(sim.model.budget.signs).index("clipped")
+        sim.model.budget.amounts[row, 0] += 12.0  # mol, of 1200 mol emitted
+        table, facts = budget_table(sim), sim.summary(brief=True).facts
+    values = dict(zip(table.columns, table.rows[0], strict=True))
+    assert values["clipped"] == pytest.approx(1.2e-5)
+    assert "+ chemistry + clipped;" in table.note
+    assert facts["clipping"] == "negative values set to 0 added 1 % of the TRACER, other species less"
+
+
+@pytest.mark.parametrize(
+    ("diffusivity", "fact"), [("0 m2/s", "holds no TRACER: the vertical diffusivity is 0"), ("5 m2/s", "")]
+)
+def test_a_plume_above_an_empty_lowest_layer_is_reported(diffusivity: str, fact: str) -> None:
+    settings = ("emissions.point.0.height=300 m", f"meteorology.diffusivity={diffusivity}", "time.length=20 min")
+    with Simulation(Case.load("tracer-rotation", [*COARSE, *settings])) as sim:
+        sim.run()
+        found = str(sim.summary(brief=True).facts.get("lowest layer", ""))
+    assert found.startswith(fact)
+    assert bool(found) == bool(fact)

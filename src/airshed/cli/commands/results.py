@@ -27,7 +27,7 @@ def plot(
         ),
     ] = None,
     latitude: Annotated[
-        float | None, typer.Option(help="Latitude of the curtains; by default one through the most people.")
+        float | None, typer.Option(help="Latitude of the curtains; by default through the most people, or a plume.")
     ] = None,
     animation: Annotated[bool, typer.Option(help="Also animate the first field.")] = True,
     singles: Annotated[bool, typer.Option("--singles", help="Also draw each hour in a picture of its own.")] = False,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.report import Cell, Report, Table
+from airshed.core.text import counted, duration
 from airshed.grid import Grid
 from airshed.grid.projected import MapProjection
 from airshed.mechanism.structure import atom_counts
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 MORE_THAN_AIR: Final = "more than all air"  # fact with the species whose mixing ratio exceeds 1 mol/mol
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
-_EXTREMES: Final = "Minima and maxima of the last state [ppb]"
+_EMPTY: Final = 1e-12  # mean in the lowest layer, relative to the maximum, that is round-off of the vertical wind
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-4
 _SMALL_DRIFT: Final = 1e-3  # % of emissions
@@ -88,13 +89,17 @@ def summary(model: "AirModel", *, brief: bool = False) -> Report:
     budget, parts = budget_table(model), model.parts
     begin = min(model.baseline.seconds, model.seconds)  # during the spin-up, its begin
     emitted = emission_rows(parts.sources, parts.network, begin, model.seconds, parts.start)
-    tables = [_extremes(model, list(parts.network.names))] if brief else _all_tables(model, budget, emitted)
-    facts = _facts(model) | _closing_facts(model, budget, emitted) | _more_than_air(tables)
-    shown = [] if brief else [table for table in tables if table.rows]
+    extremes = _extremes(model, list(parts.network.names))
+    tables = [] if brief else _all_tables(model, budget, emitted, extremes)
+    facts = _facts(model) | _closing_facts(model, budget, emitted)
+    facts |= _empty_at_ground(model, budget, extremes) | _more_than_air(extremes)
+    shown = [table for table in tables if table.rows]
     return Report(parts.case.title, shown, facts, warnings=[name for name in (MORE_THAN_AIR,) if name in facts])
 
 
-def _all_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[SectorAmount]) -> list[Table]:
+def _all_tables(
+    model: "AirModel", budget: BudgetTable, emitted: Sequence[SectorAmount], extremes: Table
+) -> list[Table]:
     names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
     *processes, _, clipped = model.budget.signs
     columns = (*model.budget.signs, "change", "residual")
@@ -106,7 +111,7 @@ def _all_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[Sector
         Table(
             "Budgets of families [mol of atoms]", ("family", *of_families), _rows(budget, families, of_families), note
         ),
-        _extremes(model, names),
+        extremes,
         sector_matrix(emitted),
         sector_table(emitted),
         country_table(model.parts.sources),
@@ -115,15 +120,15 @@ def _all_tables(model: "AirModel", budget: BudgetTable, emitted: Sequence[Sector
 
 
 def _facts(model: "AirModel") -> dict[str, Cell]:
-    network, begin, end = model.parts.network, model.parts.begin / 3600.0, model.seconds / 3600.0
-    period = f"{max(end, 0.0):g} h from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
-    spinup = f", after {min(end, 0.0) - begin:g} h of spin-up" if begin < 0.0 else ""
+    network, begin, end = model.parts.network, model.parts.begin, model.seconds
+    period = f"{duration(max(end, 0.0))} from {model.parts.case.time.start:%Y-%m-%d %H:%M} UTC"
+    spinup = f", after {duration(min(end, 0.0) - begin)} of spin-up" if begin < 0.0 else ""
     counts: dict[str, Cell] = {} if model.cell_counts is None else {"chemistry of cells": str(model.cell_counts)}
     notices = "; ".join(case_notices(model.parts.case, network))
     return {
         "mechanism": f"{network.name}, {len(network.species)} species, {len(network.reactions)} reactions",
         "grid": _grid_in_words(model.parts.whole),
-        "simulated": f"{period}{spinup}, {model.steps} steps",
+        "simulated": f"{period}{spinup}, {counted(model.steps, 'step')}",
         **counts,
         **({"notice": notices} if notices else {}),
     }
@@ -138,6 +143,7 @@ def _closing_facts(model: "AirModel", budget: BudgetTable, sources: Sequence[Sec
     closed = "closed" if relative[worst] < _CLOSED[chemistry.precision] else "NOT closed"
     facts: dict[str, Cell] = {
         "budgets": f"{closed}: largest relative error {relative[worst]:.0e} ({labels[worst]})",
+        **_clipping(budget, labels),
         **_against_sources(model.parts.network.names, budget, sources),
     }
     sweeps = f"Gauss-Seidel, {chemistry.sweeps} sweep{'s' * (chemistry.sweeps != 1)}"
@@ -147,6 +153,14 @@ def _closing_facts(model: "AirModel", budget: BudgetTable, sources: Sequence[Sec
         facts[family] = _conservation(budget["drift"][family], budget["emitted"][family], cause)
     advice = _advice(model, budget)
     return facts | ({"advice": advice} if advice else {})
+
+
+def _clipping(budget: BudgetTable, labels: Sequence[str]) -> dict[str, Cell]:
+    """Return the largest share of its throughput that clipping of negative values added to a species."""
+    shares = {name: abs(budget["clipped"][name]) / max(0.5 * budget["throughput"][name], 1e-300) for name in labels}
+    worst = max(shares, key=lambda name: shares[name])
+    added = f"negative values set to 0 added {100.0 * shares[worst]:.1g} % of the {worst}, other species less"
+    return {"clipping": added} if shares[worst] > 0.0 else {}
 
 
 def _grid_in_words(grid: Grid) -> str:
@@ -227,13 +241,22 @@ def _main_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> T
     families = [FAMILIES[element] for element in model.families]
     labels = [*names, *families]
     relative = _relative_residual(budget, labels)
-    columns = [*(name for name in model.budget.signs if name != "clipped"), "change"]
+    clipped = any(budget["clipped"][label] for label in labels)
+    columns = [*(name for name in model.budget.signs if name != "clipped" or clipped), "change"]
     rows = [
         (row[0], *(float(f"{1e-6 * float(value):.3g}") for value in row[1:]), float(f"{closing:.0e}"))
         for row, closing in zip(_rows(budget, labels, columns), relative, strict=True)
     ]
-    note = "since the start; residual relative to the amounts present and moved"
+    note = (
+        f"since the start; {_balance(model.budget.signs, columns)}; residual relative to the amounts present and moved"
+    )
     return Table("Main budgets [million mol]", ("species", *columns, "residual"), rows, note)
+
+
+def _balance(signs: Mapping[str, float], columns: Sequence[str]) -> str:
+    """Return the sum that the columns of a budget obey: "change = inflow - outflow + emitted ..."."""
+    terms = [f"{'-' if signs[name] < 0.0 else '+'} {name}" for name in columns if name in signs]
+    return f"change = {' '.join(terms).removeprefix('+ ')}"
 
 
 def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.float64]:
@@ -241,9 +264,19 @@ def _relative_residual(budget: BudgetTable, labels: list[str]) -> NDArray[np.flo
     return np.asarray(residual / np.maximum(throughput, 1e-300))
 
 
-def _more_than_air(tables: Sequence[Table]) -> dict[str, Cell]:
+def _empty_at_ground(model: "AirModel", budget: BudgetTable, extremes: Table) -> dict[str, Cell]:
+    """Return the emitted species that the lowest layer does not hold, and whether a zero diffusivity is the cause."""
+    rows: Sequence[Any] = extremes.rows
+    found = [name for name, _, most, ground in rows if budget["emitted"][name] > 0.0 and ground < _EMPTY * most]
+    weather = model.parts.case.meteorology
+    is_still = weather.kind == "uniform" and weather.diffusivity.value == weather.daytime_diffusivity.value == 0.0
+    why = ": the vertical diffusivity is 0; set meteorology.diffusivity to mix it downwards" if is_still else ""
+    return {"lowest layer": f"holds no {', '.join(found)}{why}"} if found else {}
+
+
+def _more_than_air(extremes: Table) -> dict[str, Cell]:
     """Return the species with mixing ratios above 1 mol/mol: the model does not add them to the amount of air."""
-    rows = [row for table in tables if table.title == _EXTREMES for row in table.rows]
+    rows = extremes.rows
     found = [f"{name} {most / _PPB:.3g}" for name, _, most, _ in rows if isinstance(most, float) and most > _PPB]
     return {MORE_THAN_AIR: f"{', '.join(found)} mol/mol at most; reduce the emission"} if found else {}
 
@@ -260,7 +293,9 @@ def _extremes(model: "AirModel", names: Sequence[str]) -> Table:
         (name, -float(below), float(above), float(mean))
         for name, below, above, mean in zip(names, *extremes, means, strict=True)
     ]
-    return Table(_EXTREMES, ("species", "minimum", "maximum", "mean at the ground"), rows)
+    return Table(
+        "Minima and maxima of the last state [ppb]", ("species", "minimum", "maximum", "mean at the ground"), rows
+    )
 
 
 def _input(model: "AirModel") -> Table:
