@@ -10,13 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from airshed.plot.box import draw_box
+from airshed.plot.cells import MapCells
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
-from airshed.plot.state import Cells, Words, draw_state
+from airshed.plot.state import Words, draw_state
 from airshed.plot.style import look, plain_log_ticks
 
 TITLES = ("cost $5 and $6", "rise of $5^ to $6", r"$\frac{$ of NOx", "$$", r"\$ a_1^2 $x$")
-CELLS = Cells(np.arange(5.0), np.arange(5.0))
+CELLS = MapCells.around(np.arange(5.0), np.arange(5.0))
 
 
 def texts(figure: Figure) -> list[Text]:

@@ -35,8 +35,8 @@ def packed() -> xr.Dataset:
 def test_packed_cells_are_drawn_on_their_map(packed: xr.Dataset, tmp_path: Path) -> None:
     results = Results(packed, tmp_path)
     ground, first = results.ground("standing_dry_matter"), packed["standing_dry_matter"][:, 7]
-    row = int(np.argmin(np.abs(results.latitude - float(first.lat))))
-    column = int(np.argmin(np.abs(results.longitude - float(first.lon))))
+    row = int(np.argmin(np.abs(results.cells.y - float(first.lat))))
+    column = int(np.argmin(np.abs(results.cells.x - float(first.lon))))
     np.testing.assert_allclose(ground[:, row, column], first.values)
     assert ground.shape == (DAYS, 30, 24)
     assert np.isnan(ground).mean() == pytest.approx(1.0 - packed.sizes["cell"] / 720.0)

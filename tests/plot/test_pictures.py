@@ -15,6 +15,7 @@ from airshed.core.errors import AirshedError, CaseError, DataError, OutputError
 from airshed.io.folder import drawn
 from airshed.plot import plot_run
 from airshed.plot.animation import LARGEST, draw_animation
+from airshed.plot.cells import MapCells
 from airshed.plot.curtain import row_of
 from airshed.plot.maps import area_mean, draw_maps, map_panels, map_scale
 from airshed.plot.page import headline
@@ -106,7 +107,8 @@ def test_a_map_has_the_shape_of_its_latitude(small: xr.Dataset) -> None:
 
 def test_the_mean_counts_cells_by_area() -> None:
     values = np.array([[1.0, 1.0], [4.0, np.nan]])
-    assert area_mean(values, np.array([0.0, 60.0])) == pytest.approx((2 * 1 + 0.5 * 4) / 2.5)
+    cells = MapCells(np.arange(3.0), np.array([-30.0, 30.0, 90.0]))
+    assert area_mean(values, cells.weights) == pytest.approx((2 * 1 + 0.5 * 4) / 2.5)
 
 
 def test_the_animation_has_all_hours_and_one_palette(pictures: dict[str, Path], small: xr.Dataset) -> None:
@@ -162,8 +164,8 @@ def test_cities_of_the_series_are_far_apart(small: xr.Dataset) -> None:
 
 def test_the_curtain_goes_through_the_ruhr(small: xr.Dataset) -> None:
     results = Results(small, Path("run"))
-    assert results.latitude[row_of(results, None, "O3", [5])] == 51.5
-    assert results.latitude[row_of(results, 48.9, "O3", [5])] == 48.5
+    assert results.cells.y[row_of(results, None, "O3", [5])] == 51.5
+    assert results.cells.y[row_of(results, 48.9, "O3", [5])] == 48.5
 
 
 @pytest.fixture
@@ -177,7 +179,7 @@ def plume(small: xr.Dataset) -> xr.Dataset:
 
 def test_a_plume_is_shown_where_it_is(plume: xr.Dataset) -> None:
     results = Results(plume, Path("run"))
-    assert results.latitude[row_of(results, None, "TRACER", [5])] == 46.5
+    assert results.cells.y[row_of(results, None, "TRACER", [5])] == 46.5
     assert (results.layer("TRACER"), place_in_words(results, "TRACER")) == (2, "at 130 m")
     assert results.ground("TRACER").max() == pytest.approx(4.0)  # ppb
     with look():

@@ -7,7 +7,8 @@ import pytest
 import xarray as xr
 
 from airshed.core.errors import DataError
-from airshed.plot.results import Results, edges
+from airshed.plot.cells import edges
+from airshed.plot.results import Results
 
 RUN = Path("run")
 
@@ -88,22 +89,22 @@ def test_edges_lie_midway() -> None:
 def test_edges_in_the_file_come_first(small: xr.Dataset) -> None:
     faces = np.array([45, 45.2, 47, 48, 49, 50, 51, 52, 53, 54, 55.0])
     bounds = xr.DataArray(np.stack([faces[:-1], faces[1:]], axis=1), dims=("lat", "bnds"))
-    np.testing.assert_allclose(Results(small.assign(lat_bnds=bounds), RUN).latitude_edges, faces)
+    np.testing.assert_allclose(Results(small.assign(lat_bnds=bounds), RUN).cells.y_edges, faces)
     gap = bounds.copy()
     gap[3, 0] += 0.5
-    np.testing.assert_allclose(Results(small.assign(lat_bnds=gap), RUN).latitude_edges, np.arange(45, 56))
+    np.testing.assert_allclose(Results(small.assign(lat_bnds=gap), RUN).cells.y_edges, np.arange(45, 56))
 
 
 def test_rows_from_north_to_south_are_turned(small: xr.Dataset) -> None:
     turned = Results(small.isel(lat=slice(None, None, -1)), RUN)
     np.testing.assert_array_equal(turned.ground("O3"), Results(small, RUN).ground("O3"))
-    assert np.all(np.diff(turned.latitude_edges) > 0)
+    assert np.all(np.diff(turned.cells.y_edges) > 0)
 
 
 def test_longitudes_rise_across_the_date_line(small: xr.Dataset) -> None:
     across = small.assign_coords(lon=(np.arange(175.5, 185) + 180) % 360 - 180)
     results = Results(across, RUN)
-    np.testing.assert_allclose(results.longitude_edges, np.arange(175, 186))
+    np.testing.assert_allclose(results.cells.x_edges, np.arange(175, 186))
     assert (results.area.west, results.area.east) == (175, 185)
 
 

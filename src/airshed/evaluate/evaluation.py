@@ -294,13 +294,31 @@ def _selection(runs: Sequence[RunFields], window: Window, wanted: Sequence[str])
     return ObservationSelection(area, length, chosen, SelectionRules(outside="skip", unknown="skip", names=names))
 
 
-def _common_area(runs: Sequence[RunFields]) -> Grid:
-    """Return one cell over the area that all runs have in common."""
-    ends = np.reshape([run.grid.bounds for run in runs], (-1, 2, 2))
-    low, high = np.max(ends, axis=0)[:, 0], np.min(ends, axis=0)[:, 1]
-    if (high <= low).any():
+@dataclass(frozen=True)
+class _CommonArea:
+    """The area that some grids have in common."""
+
+    grids: Sequence[Grid]
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Minimum and maximum longitude, minimum and maximum latitude [degrees]."""
+        ends = np.reshape([each.bounds for each in self.grids], (-1, 2, 2))
+        (west, south), (east, north) = ends[:, :, 0].max(axis=0).tolist(), ends[:, :, 1].min(axis=0).tolist()
+        return west, east, south, north
+
+    def contains(self, lon: float, lat: float) -> bool:
+        """Return whether a point [degrees] is in all grids."""
+        return all(bool(each.contains(lon, lat)) for each in self.grids)
+
+
+def _common_area(runs: Sequence[RunFields]) -> _CommonArea:
+    """Return the area that all runs have in common; raise DataError without one."""
+    area = _CommonArea([run.grid for run in runs])
+    west, east, south, north = area.bounds
+    if east <= west or north <= south:
         raise DataError(f"{listed([str(run.path) for run in runs])} have no area in common; compare them one by one")
-    return Grid.lonlat((low[0], high[0]), (low[1], high[1]), (0.0, 1.0))
+    return area
 
 
 def _conventions(matched: Pairs, options: EvaluationOptions) -> dict[str, Cell]:

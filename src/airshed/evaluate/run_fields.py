@@ -15,6 +15,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed
 from airshed.grid import Grid
+from airshed.io.grid_file import is_projected, on_grid
 from airshed.io.netcdf import reading
 from airshed.io.results import open_run
 from airshed.io.run_state import read_state, results
@@ -55,11 +56,12 @@ class Series:
 
 @dataclass(frozen=True)
 class Source:
-    """Variable of an output file."""
+    """Variable of an output file, with its horizontal dimensions."""
 
     dataset: "xr.Dataset"
     name: str
     where: str
+    dims: tuple[str, str] = ("lat", "lon")
 
     @property
     def is_mean(self) -> bool:
@@ -106,19 +108,19 @@ class Source:
         return MASS_UNITS.get(str(self.dataset[self.name].attrs.get("units", "")))
 
     def read(self, level: int, rows: slice, columns: slice, times: slice) -> Array:
-        """Return values (time, lat, lon) of a part of one level; raises DataError for a damaged file."""
+        """Return values (time, rows, columns) of a part of one level; raises DataError for a damaged file."""
         variable = self.dataset[self.name]
-        pick: dict[str, Any] = {"time": times, "lat": rows, "lon": columns}
+        pick: dict[str, Any] = {"time": times, **dict(zip(self.dims, (rows, columns), strict=True))}
         if "level" in variable.dims:
             pick["level"] = level
         with reading(Path(self.where), f"variable {self.name}".format):
-            return np.asarray(variable.isel(pick).transpose("time", "lat", "lon").to_numpy(), np.float64)
+            return np.asarray(variable.isel(pick).transpose("time", *self.dims).to_numpy(), np.float64)
 
 
 class RunFields:
     """Outputs of a run, open for reading; use in a ``with`` statement.
 
-    grid   cells in longitude and latitude; its one layer stands for all
+    grid   cells with one layer, which stands for all
     label  name of the run in tables
     """
 
@@ -130,7 +132,7 @@ class RunFields:
             for name in _names(path):
                 dataset = self._files.enter_context(open_run(path, name) if path.is_dir() else open_run(path))
                 self.outputs.append((name, dataset))
-            self.grid = _grid(self.outputs[0][1], path)
+            self.outputs, self.grid = _on_one_grid(self.outputs, path)
             self.sources = self._found_sources()
         except BaseException:
             self._files.close()
@@ -199,12 +201,13 @@ class RunFields:
 
     @cached_property
     def surface_altitude(self) -> Array | None:
-        """Altitude of the model's ground above the sea [m], (lat, lon); None where no output has it."""
+        """Altitude of the model's ground above the sea [m], (rows, columns); None where no output has it."""
+        dims = self.grid.dims
         for _, dataset in self.outputs:
-            if SURFACE in dataset.data_vars and {"lat", "lon"} <= set(dataset[SURFACE].dims):
-                field = dataset[SURFACE].isel({name: 0 for name in dataset[SURFACE].dims if name not in ("lat", "lon")})
+            if SURFACE in dataset.data_vars and set(dims) <= set(dataset[SURFACE].dims):
+                field = dataset[SURFACE].isel({name: 0 for name in dataset[SURFACE].dims if name not in dims})
                 with reading(self.path, f"variable {SURFACE}".format):
-                    return np.asarray(field.transpose("lat", "lon").to_numpy(), np.float64)
+                    return np.asarray(field.transpose(*dims).to_numpy(), np.float64)
         return None
 
     def levels(self, species: str, columns: Numbers, altitude: Array, inlet: Array) -> Numbers:
@@ -223,7 +226,7 @@ class RunFields:
         return np.minimum(np.searchsorted(tops, height, side="left"), tops.size - 1)
 
     def series(self, members: Sequence[Source], columns: Numbers, level: int, window: Window) -> Series:
-        """Return the series of the sum of fields at columns (row * nlon + number) of one layer, within a window.
+        """Return the series of the sum of fields at columns (row * columns + column) of one layer, within a window.
 
         Times are in seconds since the start of the window.
         """
@@ -238,7 +241,7 @@ class RunFields:
         )  # fmt: skip
 
     def mean_field(self, species: str, window: Window) -> Array:
-        """Return the mean (lat, lon) of a species in the lowest layer over the outputs within a window.
+        """Return the mean (rows, columns) of a species in the lowest layer over the outputs within a window.
 
         The unit is that of :class:`Series`.
         """
@@ -260,12 +263,13 @@ class RunFields:
         for name, dataset in self.outputs:
             where = f"{self.path} ({name})" if self.path.is_dir() else str(self.path)
             for variable in map(str, dataset.data_vars):
-                if _is_comparable(dataset[variable]):
-                    found.setdefault(variable, []).append(Source(dataset, variable, where))
+                if _is_comparable(dataset[variable], self.grid.dims):
+                    found.setdefault(variable, []).append(Source(dataset, variable, where, self.grid.dims))
         if not found:
             kept = listed([str(name) for name in self.outputs[0][1].data_vars if not str(name).endswith("_bnds")])
             raise DataError(
-                f"{self.path} has no mixing ratio or mass on time, lat and lon to compare with observations; "
+                f"{self.path} has no mixing ratio or mass on time, {' and '.join(self.grid.dims)} to compare with "
+                f"observations; "
                 f"it has: {kept or 'nothing'}"
             )
         return found
@@ -279,11 +283,24 @@ def _names(path: Path) -> list[str]:
     return [name for name in state.outputs if results(path, name)] or ["output"]
 
 
-def _grid(dataset: "xr.Dataset", path: Path) -> Grid:
-    faces = []  # of x and y: a file on a projected grid needs its mapping here
+def _on_one_grid(
+    outputs: Sequence[tuple[str, "xr.Dataset"]], path: Path
+) -> tuple[list[tuple[str, "xr.Dataset"]], Grid]:
+    """Return the outputs on ascending coordinates of their grid, and the grid."""
+    if not is_projected(outputs[0][1]):
+        return list(outputs), _lonlat_grid(outputs[0][1], path)
+    placed = [(name, on_grid(dataset, path)) for name, dataset in outputs]
+    mapping, x_faces, y_faces = placed[0][1][1]
+    return [(name, dataset) for name, (dataset, _) in placed], Grid.mapped(mapping, x_faces, y_faces, (0.0, 1.0))
+
+
+def _lonlat_grid(dataset: "xr.Dataset", path: Path) -> Grid:
+    faces = []
     for name in ("lon", "lat"):
         if name not in dataset.dims or name not in dataset.coords:
-            raise DataError(f"{path} has no axis {name}; an evaluation needs fields on time, lat and lon")
+            raise DataError(
+                f"{path} has no axis {name}; an evaluation needs fields on time, lat and lon, or on a CF grid mapping"
+            )
         centres = np.asarray(dataset[name].to_numpy(), np.float64)
         bounds = dataset[name].attrs.get("bounds", f"{name}_bnds")
         if bounds in dataset.variables and dataset[bounds].shape == (centres.size, 2):
@@ -298,11 +315,11 @@ def _grid(dataset: "xr.Dataset", path: Path) -> Grid:
         raise DataError(f"{path}: {error}") from None
 
 
-def _is_comparable(variable: "xr.DataArray") -> bool:
+def _is_comparable(variable: "xr.DataArray", dims: tuple[str, str]) -> bool:
     """Return True for a mixing ratio or mass in the lowest layer, at instants or as means, without extremes."""
     unit, method = (str(variable.attrs.get(name, "")) for name in ("units", "cell_methods"))
     is_value = not any(word in method for word in ("maximum", "minimum", "sum"))
-    return is_value and {"time", "lat", "lon"} <= set(variable.dims) and (unit in _RATIO_UNITS or unit in MASS_UNITS)
+    return is_value and {"time", *dims} <= set(variable.dims) and (unit in _RATIO_UNITS or unit in MASS_UNITS)
 
 
 def _columns_of(source: Source, level: int, columns: Numbers, times: slice, grid: Grid) -> Array:

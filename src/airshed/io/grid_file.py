@@ -37,6 +37,7 @@ _WRF_PLACES: Final = (("XLONG", "XLAT"), ("XLONG_M", "XLAT_M"), ("CLONG", "CLAT"
 _IOAPI_NUMBERS: Final = (
     "XORIG", "YORIG", "XCELL", "YCELL", "NCOLS", "NROWS", "P_ALP", "P_BET", "P_GAM", "XCENT", "YCENT",
 )  # fmt: skip
+_LONLAT: Final = "latitude_longitude"
 _X_NAMES: Final = ("projection_x_coordinate", "grid_longitude", "longitude")
 _Y_NAMES: Final = ("projection_y_coordinate", "grid_latitude", "latitude")
 _STANDARD_NAMES: Final = {
@@ -241,28 +242,64 @@ def _number(text: str) -> float:
     return float(text.upper().replace("D", "E"))
 
 
+def is_projected(dataset: "xr.Dataset") -> bool:
+    """Return whether a dataset has a grid mapping other than longitude and latitude."""
+    return bool(_mapping_of(dataset).get("grid_mapping_name", _LONLAT) != _LONLAT)
+
+
+def on_grid(dataset: "xr.Dataset", path: Path) -> tuple["xr.Dataset", FileGrid]:
+    """Return a dataset on ascending coordinates with the names of its grid's dimensions, such as y and x, and its grid.
+
+    Raises
+    ------
+    DataError
+        For a dataset without a regular horizontal grid.
+    """
+    grid = grid_of_dataset(dataset, path)
+    names = (_coordinate(dataset, path, wanted) for wanted in _axes_of(grid.mapping)[::-1])
+    named = dataset.rename({old: new for old, new in zip(names, grid.mapping.dims, strict=True) if old != new})
+    for dim in grid.mapping.dims:
+        if named[dim].values[0] > named[dim].values[-1]:
+            named = named.isel({dim: slice(None, None, -1)})
+    return named, grid
+
+
 def grid_of_dataset(dataset: "xr.Dataset", path: Path) -> FileGrid:
     """Return the grid of one-dimensional coordinates and their grid mapping; longitude and latitude without one."""
+    mapping: GridMapping = MapProjection(_mapping_of(dataset)) if is_projected(dataset) else LonLat()
+    unit, axes = "deg" if mapping.unit == "degrees" else "m", []
+    for wanted in _axes_of(mapping):
+        values = dataset[_coordinate(dataset, path, wanted)]
+        change = conversion(values.attrs, unit, f"{path}: its {wanted[0]}")
+        axes.append(np.sort(np.asarray(values, np.float64) * change.factor + change.offset))
+    x, y = axes
+    return FileGrid(
+        mapping, _faces(x[None], 1, path, unit=mapping.unit), _faces(y[:, None], 0, path, unit=mapping.unit)
+    )
+
+
+def _mapping_of(dataset: "xr.Dataset") -> dict[str, Any]:
+    """Return the attributes of the grid mapping of a dataset; none without one."""
     mappings = [each.attrs for each in dataset.variables.values() if "grid_mapping_name" in each.attrs]
-    given = {name: value for name, value in (mappings[0] if mappings else {}).items() if name != "_FillValue"}
-    is_lonlat = given.get("grid_mapping_name", "latitude_longitude") == "latitude_longitude"
-    mapping: GridMapping = LonLat() if is_lonlat else MapProjection(given)
-    axes = []
-    for names in (_X_NAMES, _Y_NAMES):
-        wanted = names[2:] if is_lonlat else names[:2]
-        lines = [(name, each) for name, each in dataset.variables.items() if each.ndim == 1]
-        found = [each for name, each in lines if _standard_name(str(name), each.attrs) in wanted]
-        if not found:
-            raise DataError(
-                f"{path} has no one-dimensional coordinate {' or '.join(wanted)}, so its grid is not regular; give "
-                "grid.projection, grid.area and grid.spacing instead"
-            )
-        unit = "deg" if mapping.unit == "degrees" else "m"
-        change = conversion(found[0].attrs, unit, f"{path}: its {wanted[0]}")
-        axes.append(np.asarray(found[0], np.float64) * change.factor + change.offset)
-    x, y = (np.sort(each) for each in axes)
-    unit = mapping.unit
-    return FileGrid(mapping, _faces(x[None], 1, path, unit=unit), _faces(y[:, None], 0, path, unit=unit))
+    return {str(name): value for name, value in (mappings[0] if mappings else {}).items() if name != "_FillValue"}
+
+
+def _axes_of(mapping: GridMapping) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the standard names that x and y of a mapping may have."""
+    if isinstance(mapping, LonLat):
+        return _X_NAMES[2:], _Y_NAMES[2:]
+    return _X_NAMES[:2], _Y_NAMES[:2]
+
+
+def _coordinate(dataset: "xr.Dataset", path: Path, wanted: tuple[str, ...]) -> str:
+    """Return the name of the one-dimensional coordinate with one of some standard names."""
+    for name, each in dataset.variables.items():
+        if each.ndim == 1 and _standard_name(str(name), each.attrs) in wanted:
+            return str(name)
+    raise DataError(
+        f"{path} has no one-dimensional coordinate {' or '.join(wanted)}, so its grid is not regular; give "
+        "grid.projection, grid.area and grid.spacing instead"
+    )
 
 
 def _standard_name(name: str, attributes: Mapping[Any, Any]) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -197,6 +197,17 @@ class SelectionRules:
     errors: ErrorModel = field(default_factory=ErrorModel)
 
 
+class ModelArea(Protocol):
+    """The area of a grid, or of several."""
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Minimum and maximum longitude, minimum and maximum latitude [degrees]."""
+
+    def contains(self, lon: float, lat: float) -> Any:
+        """Return whether a point [degrees] is inside."""
+
+
 class ObservationSelection:
     """Observations within a grid and a window of ``length`` [s] of some species, from any number of files.
 
@@ -204,7 +215,9 @@ class ObservationSelection:
     stations  coordinates and class of each station of an observation, if files or tables have them
     """
 
-    def __init__(self, grid: Grid, length: float, species: Sequence[str], rules: SelectionRules | None = None) -> None:
+    def __init__(
+        self, grid: ModelArea, length: float, species: Sequence[str], rules: SelectionRules | None = None
+    ) -> None:
         self._grid, self.length, self.rules = grid, length, rules or SelectionRules()
         self._good = {plain_flag(flag) for flag in self.rules.good}
         self._species = {name.casefold(): name for name in species}

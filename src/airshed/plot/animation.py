@@ -93,7 +93,7 @@ class _Film:
         """Draw all but cells and clock on a transparent ground; return the clock."""
         figure, field = self._figure, self._field
         (axes,) = panels.axes(figure)
-        MapPanel(axes, self._results, self._results.palette(field), self._scale).mesh.remove()
+        MapPanel(axes, self._results.cells, self._results.palette(field), self._scale).mesh.remove()
         quantity = self._results.quantity(field)
         subtitle = place_in_words(self._results, field) + in_unit(quantity.unit)
         headline(figure, panels.start, quantity.title, subtitle)
@@ -117,10 +117,10 @@ class _Film:
         height = self._size()[0]
         x0, x1 = round(box.x0), round(box.x1)
         top, bottom = height - round(box.y1), height - round(box.y0)
-        x = np.interp(np.arange(x0, x1) + 0.5, (box.x0, box.x1), self._results.longitude_edges[[0, -1]])
-        y = np.interp(height - np.arange(top, bottom) - 0.5, (box.y0, box.y1), self._results.latitude_edges[[0, -1]])
-        columns = np.searchsorted(self._results.longitude_edges[1:-1], x)
-        rows = np.searchsorted(self._results.latitude_edges[1:-1], y)
+        x = np.interp(np.arange(x0, x1) + 0.5, (box.x0, box.x1), self._results.cells.x_edges[[0, -1]])
+        y = np.interp(height - np.arange(top, bottom) - 0.5, (box.y0, box.y1), self._results.cells.y_edges[[0, -1]])
+        columns = np.searchsorted(self._results.cells.x_edges[1:-1], x)
+        rows = np.searchsorted(self._results.cells.y_edges[1:-1], y)
         return rows, columns, (slice(top, bottom), slice(x0, x1))
 
     def _shade(self, values: Array) -> Pixels:

@@ -24,9 +24,13 @@ class Difference(Results):
             raise DataError(f"{path} and {reference_path} have no time in common; run both over one period")
         super().__init__(dataset.sel(time=times), path)
         self._reference = Results(reference.sel(time=times), reference_path)
-        for axis in ("latitude", "longitude"):
-            if not np.array_equal(getattr(self, axis), getattr(self._reference, axis)):
-                raise DataError(f"{path} and {reference_path} have cells at other {axis}s; run both on one grid")
+        own, other = self.cells, self._reference.cells
+        if dict(own.mapping.parameters) != dict(other.mapping.parameters):
+            raise DataError(f"{path} and {reference_path} have different map projections; run both on one grid")
+        axes = ("values of y", "values of x") if own.is_projected else ("latitudes", "longitudes")
+        for axis, lines in zip(axes, ((own.y, other.y), (own.x, other.x)), strict=True):
+            if not np.array_equal(*lines):
+                raise DataError(f"{path} and {reference_path} have cells at other {axis}; run both on one grid")
 
     @property
     def is_difference(self) -> bool:

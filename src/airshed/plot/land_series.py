@@ -22,7 +22,7 @@ def draw_land_series(results: Results, fields: Sequence[str]) -> Figure:
     figure = panels.figure(DPI)
     (axes,) = panels.axes(figure)
     minutes = minutes_of(results.times, results.times[0])
-    weights = np.broadcast_to(np.cos(np.radians(results.latitude))[:, None], results.ground(fields[0]).shape[1:])
+    weights = results.cells.weights
     means, ranges = [], []
     for field in fields:
         values = results.ground(field)

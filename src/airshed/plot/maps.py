@@ -34,7 +34,7 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
     strongest = max((float(np.nanmax(np.hypot(*wind), initial=0.0)) for wind in winds), default=0.0)
     fits = True
     for place, (time, axes) in enumerate(zip(times, panels.axes(figure), strict=True)):
-        panel = MapPanel(axes, results, results.palette(field), scale)
+        panel = MapPanel(axes, results.cells, results.palette(field), scale)
         panel.show(results.ground(field)[time])
         if winds:
             panel.show_wind(*winds[place], strongest)
@@ -63,19 +63,18 @@ def map_panels(count: int, shape: float, widest: float = _WIDEST, highest: float
     return Panels(count, columns, width, width * shape)
 
 
-def area_mean(values: Array, latitude: Array) -> float:
-    """Return the mean of values (lat, lon) over the cells that have one, weighted by their area, cos(lat)."""
-    weight = np.broadcast_to(np.cos(np.radians(latitude))[:, None], values.shape)
+def area_mean(values: Array, weights: Array) -> float:
+    """Return the weighted mean of values (rows, columns) over the cells that have one."""
     there = np.isfinite(values)
-    return float(np.sum(values[there] * weight[there]) / np.sum(weight[there])) if there.any() else float("nan")
+    return float(np.sum(values[there] * weights[there]) / np.sum(weights[there])) if there.any() else float("nan")
 
 
-def statistics(values: Array, latitude: Array) -> str:
+def statistics(values: Array, weights: Array) -> str:
     """Return the extremes and the mean of a map in a line."""
     there = values[np.isfinite(values)]
     if there.size == 0:
         return "no values"
-    low, mean, high = (format_number(v, 2) for v in (there.min(), area_mean(values, latitude), there.max()))
+    low, mean, high = (format_number(v, 2) for v in (there.min(), area_mean(values, weights), there.max()))
     return f"min {low}  mean {mean}  max {high}"
 
 
@@ -83,7 +82,7 @@ def _title(axes: Axes, results: Results, field: str, time: int, *, alone: bool) 
     """Write the hour of a map, unless the headline has it, and its statistics; return whether they fit."""
     hour = "" if alone else hour_of(results.times, time)
     left = axes.set_title(hour, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
-    numbers = statistics(results.ground(field)[time], results.latitude)
+    numbers = statistics(results.ground(field)[time], results.cells.weights)
     right = axes.set_title(numbers, loc="right", fontsize=SIZE["small"] - 0.5, color=GREY, pad=4)
     return _length(left) + _length(right) <= axes.get_window_extent().width / axes.figure.dpi - _GAP
 

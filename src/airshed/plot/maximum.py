@@ -24,7 +24,7 @@ def maximum_in_words(run: Path) -> str:
         field = results.chosen(None)[0]
         quantity, greatest = results.quantity(field), results.greatest(field)
         time = results.times[greatest.time]
-        lon, lat = float(results.longitude[greatest.column]), float(results.latitude[greatest.row])
+        lon, lat = (float(each[greatest.row, greatest.column]) for each in results.cells.places)
         unit = "" if quantity.unit in ("", "1") else f" {quantity.unit}"
         when = units.date(time) + ("" if daily(results.times) else f", {units.clock(time)} UTC")
         where = f"{place_in_words(results, field)} {location_in_words(results.area, lon, lat)}"
@@ -38,7 +38,8 @@ def location_in_words(area: Area, longitude: float, latitude: float) -> str:
     Of several cities at about the same distance the largest is named.
     """
     offsets = [
-        (city, cos(radians(latitude)) * (longitude - city.longitude), latitude - city.latitude) for city in cities(area)
+        (city, cos(radians(latitude)) * _turn(longitude - city.longitude), latitude - city.latitude)
+        for city in cities(area)
     ]
     distances = [radians(hypot(east, north)) * EARTH_RADIUS / 1e3 for _, east, north in offsets]
     nearest = min(distances, default=inf)
@@ -50,3 +51,8 @@ def location_in_words(area: Area, longitude: float, latitude: float) -> str:
         return f"near {city.name}"
     direction = _POINTS[round(degrees(atan2(east, north)) / 45.0) % 8]
     return f"{round(distances[best], -1):.0f} km {direction} of {city.name}"
+
+
+def _turn(degrees_east: float) -> float:
+    """Return a difference of longitudes between -180 and 180 degrees."""
+    return (degrees_east + 180.0) % 360.0 - 180.0

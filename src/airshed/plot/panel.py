@@ -1,17 +1,16 @@
 """Map panel: cells, coasts, borders, cities and wind on axes of the right aspect for their latitude."""
 
-from math import ceil, cos, floor, radians
-from typing import Protocol
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, QuadMesh
 
 from airshed.core.arrays import Array
 from airshed.plot import units
+from airshed.plot.cells import MapCells
 from airshed.plot.geography import Area, City, cities, coasts_and_borders
+from airshed.plot.graticule import degree_ticks, draw_graticule
 from airshed.plot.labels import Box, Label, place_labels
-from airshed.plot.limits import Scale, round_step
+from airshed.plot.limits import Scale
 from airshed.plot.page import norm_of
 from airshed.plot.style import BORDER, COAST, DPI, INK, SIZE, colours, halo, text_size
 
@@ -24,81 +23,49 @@ _CANDIDATES = 150
 
 
 def shape_of(area: Area) -> float:
-    """Return height over width of a map on which distances at its middle latitude are alike in both directions."""
-    middle = min(abs(0.5 * (area.south + area.north)), _FLATTEST)
-    return (area.north - area.south) / ((area.east - area.west) * cos(radians(middle)))
-
-
-class MapCells(Protocol):
-    """Cells that a map shows; coordinates of rows and columns, or of each cell and corner."""
-
-    @property
-    def area(self) -> Area:
-        """The box that the cells cover."""
-
-    @property
-    def longitude(self) -> Array:
-        """Longitudes of the centres [degrees]."""
-
-    @property
-    def latitude(self) -> Array:
-        """Latitudes of the centres [degrees]."""
-
-    @property
-    def longitude_edges(self) -> Array:
-        """Western and eastern edges [degrees]."""
-
-    @property
-    def latitude_edges(self) -> Array:
-        """Southern and northern edges [degrees]."""
-
-
-def _centres(results: MapCells) -> tuple[Array, Array]:
-    """Return the longitude and the latitude of each cell (rows, columns)."""
-    lon, lat = results.longitude, results.latitude
-    if lon.ndim == 1:
-        lon, lat = np.meshgrid(lon, lat)
-    return lon, lat
+    """Return height over width of a map on which distances in its middle are alike in both directions."""
+    middle = min(abs(0.5 * (area.south + area.north)), _FLATTEST * area.per_degree)
+    return (area.north - area.south) / ((area.east - area.west) * area.squeeze(middle))
 
 
 class MapPanel:
     """Map of one field on given axes; `show` changes the field only."""
 
-    def __init__(self, axes: Axes, results: MapCells, field: str, scale: Scale, *, names: bool = True) -> None:
+    def __init__(self, axes: Axes, cells: MapCells, field: str, scale: Scale, *, names: bool = True) -> None:
         """Draw everything but the values; the axes must have the shape of `shape_of`."""
         self.axes = axes
-        self._results = results
-        area = results.area
+        self._cells = cells
+        area = cells.area
         axes.set_xlim(area.west, area.east)
         axes.set_ylim(area.south, area.north)
         self.mesh: QuadMesh = axes.pcolormesh(
-            results.longitude_edges,
-            results.latitude_edges,
-            np.full(_centres(results)[0].shape, np.nan),
-            cmap=colours(field),
-            norm=norm_of(scale),
+            cells.x_edges, cells.y_edges, np.full(cells.shape, np.nan), cmap=colours(field), norm=norm_of(scale),
             zorder=1,
-        )
+        )  # fmt: skip
         axes.set_xlim(area.west, area.east)
         axes.set_ylim(area.south, area.north)
         self._draw_lines(area)
-        _degrees(axes, area)
+        if area.is_projected:
+            draw_graticule(axes, area)
+        else:
+            _degrees(axes, area)
         if names:
             self._draw_cities(area)
 
     def show(self, values: Array) -> None:
-        """Colour the cells by values (lat, lon)."""
+        """Colour the cells by values (rows, columns)."""
         self.mesh.set_array(np.ma.masked_invalid(values))
 
     def show_wind(self, east: Array, north: Array, strongest: float) -> None:
-        """Add arrows of the wind [m/s], each (lat, lon), on about a dozen columns; the strongest spans one of them."""
-        x, y = _centres(self._results)
+        """Add arrows of the wind [m/s], each (rows, columns), on a dozen columns; the strongest spans one of them."""
+        x, y = np.meshgrid(self._cells.x, self._cells.y)
+        along_x, along_y = self._cells.along_axes(east, north)
         skip = max(1, round(x.shape[1] / _ARROWS))
         pick = (slice(skip // 2, None, skip), slice(skip // 2, None, skip))
         across = x.shape[1] / skip
         self.axes.quiver(
-            x[pick], y[pick], east[pick], north[pick], scale=max(strongest, 1e-9) * across, pivot="mid", width=0.004,
-            color=INK, edgecolor="white", linewidth=0.3, zorder=3,
+            x[pick], y[pick], along_x[pick], along_y[pick], scale=max(strongest, 1e-9) * across, pivot="mid",
+            width=0.004, color=INK, edgecolor="white", linewidth=0.3, zorder=3,
         )  # fmt: skip
 
     def _draw_lines(self, area: Area) -> None:
@@ -118,8 +85,8 @@ class MapPanel:
         box = self.axes.get_window_extent()
         found, labels = cities_on(area, (box.width, box.height), SIZE["small"] - 0.5, self.axes.figure.dpi)
         self.axes.plot(
-            [found[label.index].longitude for label in labels],
-            [found[label.index].latitude for label in labels],
+            [found[label.index].x for label in labels],
+            [found[label.index].y for label in labels],
             linestyle="",
             marker="o",
             markersize=3.2,
@@ -150,8 +117,8 @@ def cities_on(
     width, height = size
     places = [
         (
-            (city.longitude - area.west) / (area.east - area.west) * width,
-            (city.latitude - area.south) / (area.north - area.south) * height,
+            (city.x - area.west) / (area.east - area.west) * width,
+            (city.y - area.south) / (area.north - area.south) * height,
         )
         for city in found
     ]
@@ -168,11 +135,3 @@ def _degrees(axes: Axes, area: Area) -> None:
         axes.set_xticks(west_east, [units.longitude(value) for value in west_east])
     if axes.yaxis.get_visible():
         axes.set_yticks(south_north, [units.latitude(value) for value in south_north])
-
-
-def degree_ticks(first: float, last: float) -> list[float]:
-    """Return a few round degrees well inside a range, so that the labels of neighbouring maps do not touch."""
-    span = last - first
-    step = next((s for s in (10.0, 15.0, 30.0, 45.0, 60.0, 90.0) if 25 < span <= 6 * s), None) or round_step(span, 5)
-    margin = 0.03 * span
-    return [k * step for k in range(ceil((first + margin) / step), floor((last - margin) / step) + 1)]

@@ -16,9 +16,11 @@ from airshed.core.errors import AirshedError, DataError
 from airshed.core.text import nearest
 from airshed.core.toml_text import parse_toml
 from airshed.grid.coordinates import check_places
-from airshed.grid.packing import PackedGrid, Raster
+from airshed.grid.packing import PackedGrid
+from airshed.io.grid_file import FileGrid, is_projected, on_grid
 from airshed.models.pasture.drought import DROUGHT, with_drought
 from airshed.plot import units
+from airshed.plot.cells import MapCells, edges
 from airshed.plot.geography import Area
 from airshed.plot.limits import Scale, scale_of
 from airshed.plot.units import (
@@ -65,16 +67,22 @@ class Greatest:
 
 
 class Results:
-    """The fields of one run on time, level, lat, lon; fields are read on demand."""
+    """The fields of one run on time, level, and rows and columns of a map; fields are read on demand."""
 
     def __init__(self, dataset: xr.Dataset, path: Path) -> None:
         """Check that there is something to draw; raises DataError when a dimension is missing or empty."""
         self.path = path
-        self._cells, self._packing = _packing(dataset)
+        self._grid: FileGrid | None = None
+        if is_projected(dataset):
+            dataset, self._grid = on_grid(dataset, path)
+        self._dims = ("lat", "lon") if self._grid is None else self._grid.mapping.dims
+        self._stored: tuple[str, ...] = self._dims
+        self._packing = _packing(dataset)
         if self._packing is not None:
+            self._stored = tuple(map(str, dataset["lat"].dims))
             lines = {"lat": ("lat", self._packing.lat), "lon": ("lon", self._packing.lon)}
             dataset = dataset.drop_vars(["lat", "lon"]).assign_coords(lines)
-        for name in ("time", "lat", "lon"):
+        for name in ("time", *self._dims):
             if name not in dataset.dims or name not in dataset.coords:
                 raise DataError(f"{path} has no coordinate {name!r}; pictures need a run's output on time, lat and lon")
             if dataset.sizes[name] == 0:
@@ -85,7 +93,8 @@ class Results:
             if name in dataset.dims and name in dataset.coords:
                 check_places(name, numbers(dataset[name].values, f"{path}: its {name}"), str(path))
         dataset = with_drought(dataset)
-        self._data = dataset if np.all(np.diff(dataset["lat"].values) > 0) else dataset.sortby("lat")
+        is_ascending = np.all(np.diff(dataset[self._dims[0]].values) > 0)
+        self._data = dataset if is_ascending else dataset.sortby(self._dims[0])
         self._units: dict[str, Unit] = {}
         self._ground: dict[str, Array] = {}
         self._maxima: dict[tuple[str, int], tuple[float, int, int, int]] = {}
@@ -93,8 +102,8 @@ class Results:
 
     @property
     def fields(self) -> list[str]:
-        """Return the names of the variables on time, lat and lon."""
-        return [str(name) for name, v in self._data.data_vars.items() if {"time", *self._cells} <= set(v.dims)]
+        """Return the names of the variables on time and the cells of the map."""
+        return [str(name) for name, v in self._data.data_vars.items() if {"time", *self._stored} <= set(v.dims)]
 
     @cached_property
     def _settings(self) -> dict[str, Any]:
@@ -135,7 +144,7 @@ class Results:
                 hint = f"; did you mean {match}?" if match else ""
                 raise DataError(f"{self.path} has no field {name!r}; it has: {listed or 'none'}{hint}")
         if not there:
-            raise DataError(f"{self.path} has no field on time, lat and lon to draw")
+            raise DataError(f"{self.path} has no field on time, {' and '.join(self._dims)} to draw")
         usual = [name for name in PREFERRED if name in there] or [name for name in there if self._is_ratio(name)]
         return list(dict.fromkeys(names or usual or there))
 
@@ -145,24 +154,13 @@ class Results:
         return np.asarray(self._data["time"].values).astype("datetime64[s]")
 
     @cached_property
-    def longitude(self) -> Array:
-        """Return the longitudes of the cell centres [degrees], rising also across the date line."""
-        return np.unwrap(np.asarray(self._data["lon"].values, dtype=np.float64), period=360.0)
-
-    @cached_property
-    def latitude(self) -> Array:
-        """Return the latitudes of the cell centres [degrees], from south to north."""
-        return np.asarray(self._data["lat"].values, dtype=np.float64)
-
-    @cached_property
-    def longitude_edges(self) -> Array:
-        """Return the west and east edges of the cells [degrees]."""
-        return np.unwrap(self._edges("lon", self.longitude), period=360.0)
-
-    @cached_property
-    def latitude_edges(self) -> Array:
-        """Return the south and north edges of the cells [degrees]."""
-        return np.clip(self._edges("lat", self.latitude), -90.0, 90.0)
+    def cells(self) -> MapCells:
+        """Return the cells of maps; longitudes ascend also across the date line."""
+        if self._grid is not None:
+            return MapCells(self._grid.x_faces, self._grid.y_faces, self._grid.mapping)
+        lon, lat = (np.asarray(self._data[name].values, dtype=np.float64) for name in ("lon", "lat"))
+        lon = np.unwrap(lon, period=360.0)
+        return MapCells(np.unwrap(self._edges("lon", lon), period=360.0), np.clip(self._edges("lat", lat), -90.0, 90.0))
 
     @cached_property
     def height_edges(self) -> Array:
@@ -181,13 +179,8 @@ class Results:
 
     @property
     def area(self) -> Area:
-        """Return the box that the cells cover."""
-        return Area(
-            float(self.longitude_edges[0]),
-            float(self.longitude_edges[-1]),
-            float(self.latitude_edges[0]),
-            float(self.latitude_edges[-1]),
-        )
+        """Return the rectangle that the cells cover."""
+        return self.cells.area
 
     @property
     def is_difference(self) -> bool:
@@ -205,7 +198,7 @@ class Results:
     @property
     def is_land(self) -> bool:
         """Return whether cells are packed, as on land, without layers above."""
-        return isinstance(self._packing, PackedGrid)
+        return self._packing is not None
 
     def layer(self, name: str) -> int:
         """Return the layer of a field that maps show: the lowest one, or where that holds nothing, of the maximum."""
@@ -249,7 +242,7 @@ class Results:
         return Quantity(name, title, known.formula, unit.label)
 
     def ground(self, name: str) -> Array:
-        """Return a field in its shown layer, the lowest one, (time, lat, lon), in the unit of `quantity`."""
+        """Return a field in its shown layer, the lowest one, (time, row, column), in the unit of `quantity`."""
         if name not in self._ground:
             self._ground[name] = self._si(name, self._pick(name, self.layer(name))) * self._unit(name).factor
         return self._ground[name]
@@ -260,8 +253,8 @@ class Results:
         return Greatest(value * self._unit(name).factor, time, row, column)
 
     def section(self, name: str, row: int, times: Sequence[int]) -> Array:
-        """Return a field along one row of cells, (time, level, lon), in the unit of `quantity`."""
-        return self._si(name, {"time": list(times), "lat": row}) * self._unit(name).factor
+        """Return a field along one row of cells, (time, level, column), in the unit of `quantity`."""
+        return self._si(name, {"time": list(times), self._dims[0]: row}) * self._unit(name).factor
 
     def fullest_row(self, name: str, times: Sequence[int]) -> int | None:
         """Return the row with the maximum of a field at some times; None for a field that is the same in all rows."""
@@ -274,18 +267,16 @@ class Results:
         name = "boundary_layer_height"
         if name not in self.fields or "level" in self._data[name].dims:
             return None
-        return np.asarray(self._si(name, {"time": [time], "lat": row})[0])
+        return np.asarray(self._si(name, {"time": [time], self._dims[0]: row})[0])
 
     def nearest(self, name: str, longitude: float, latitude: float) -> tuple[int, int]:
         """Return row and column of the nearest cell to a location that has a value of a field."""
-        there = np.isfinite(self.ground(name)[0])
-        narrow = np.cos(np.radians(latitude))
-        apart = np.hypot(self.latitude[:, None] - latitude, narrow * (self.longitude - longitude))
+        there, apart = np.isfinite(self.ground(name)[0]), self.cells.distances(longitude, latitude)
         row, column = np.unravel_index(np.argmin(np.where(there, apart, np.inf)), apart.shape)
         return int(row), int(column)
 
     def wind(self, time: int, layer: int = 0) -> tuple[Array, Array] | None:
-        """Return the wind in a layer (eastward, northward) [m/s], each (lat, lon), if the file has it."""
+        """Return the wind in a layer (eastward, northward) [m/s], each (row, column), if the file has it."""
         names = ("eastward_wind", "northward_wind")
         if not set(names) <= set(self.fields):
             return None
@@ -320,7 +311,7 @@ class Results:
         """Return the maximum in a layer in SI units, 0 without values, and its time, row and column."""
         if (name, layer) not in self._maxima:
             best, level = (-np.inf, 0, 0, 0), self._pick(name, layer)
-            count = max(1, _IN_MEMORY // (self.latitude.size * self.longitude.size))
+            count = max(1, _IN_MEMORY // (self.cells.y.size * self.cells.x.size))
             for first in range(0, self.times.size, count):
                 times = list(range(first, min(first + count, self.times.size)))
                 values = np.nan_to_num(self._si(name, {"time": times, **level}), nan=-np.inf, posinf=-np.inf)
@@ -343,7 +334,7 @@ class Results:
         return mass_concentration(values, mass, pressure, temperature)
 
     def _values(self, variable: xr.DataArray, pick: Mapping[str, int | list[int]]) -> Array:
-        order = [d for d in ("time", "level", *self._cells) if d in variable.dims]
+        order = [d for d in ("time", "level", *self._stored) if d in variable.dims]
         try:
             of_data = {dim: index for dim, index in pick.items() if dim in variable.dims}
             found = np.asarray(variable.transpose(*order).isel(of_data).values, dtype=np.float64)
@@ -356,15 +347,12 @@ class Results:
             raise DataError(f"{self.path}: {variable.name} cannot be read ({reason}); run the case again") from error
 
 
-def _packing(dataset: xr.Dataset) -> tuple[tuple[str, ...], PackedGrid | Raster | None]:
-    """Return the dimensions of the cells, and the packing of cells that are not rows and columns of a map."""
+def _packing(dataset: xr.Dataset) -> PackedGrid | None:
+    """Return the packing of cells along one dimension, None where they are rows and columns of a map."""
     places = [dataset.coords[name] for name in ("lat", "lon") if name in dataset.coords]
-    along = {each.dims for each in places}
-    if len(places) < 2 or len(along) > 1:
-        return ("lat", "lon"), None
-    [cells] = along
-    kind = PackedGrid.of if len(cells) == 1 else Raster.over
-    return tuple(map(str, cells)), kind(*(each.values for each in places))
+    if len(places) < 2 or places[0].ndim != 1 or places[0].dims != places[1].dims:
+        return None
+    return PackedGrid.of(*(each.values for each in places))
 
 
 def place_in_words(results: Results, field: str) -> str:
@@ -374,11 +362,3 @@ def place_in_words(results: Results, field: str) -> str:
     height = results.shown_height(field)
     is_low = height is None or (results.layer(field) == 0 and height < 150)
     return "at the ground" if height is None or is_low else f"at {units.height(height)}"
-
-
-def edges(centres: Array) -> Array:
-    """Return the edges of cells from their centres: midway between, and as far beyond the first and last."""
-    if centres.size == 1:
-        return np.array([centres[0] - 0.5, centres[0] + 0.5])
-    middle = 0.5 * (centres[1:] + centres[:-1])
-    return np.concatenate([[1.5 * centres[0] - 0.5 * centres[1]], middle, [1.5 * centres[-1] - 0.5 * centres[-2]]])

@@ -1,8 +1,6 @@
 """Pictures of `airshed adjoint`: maps of the sensitivity to emission, ranked sources, periods of models of points."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,12 +17,12 @@ from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.netcdf import load_netcdf
 from airshed.models.air.emissions.sectors import sector_in_words
 from airshed.plot import units
-from airshed.plot.geography import MAP_CREDIT, Area
+from airshed.plot.cells import MapCells
+from airshed.plot.geography import MAP_CREDIT, Area, dense
 from airshed.plot.limits import Scale, format_number, scale_around_zero
 from airshed.plot.maps import map_panels
 from airshed.plot.page import BOTTOM, Panels, colour_bar, footer, headline
 from airshed.plot.panel import MapPanel, shape_of
-from airshed.plot.results import edges
 from airshed.plot.style import DPI, GREY, INK, LINES, PALE, SIGNED, SIZE, axes_at, look, new_figure, text_at
 from airshed.plot.units import Unit, formula
 
@@ -102,39 +100,6 @@ _MAPPED: Final = 3
 _MARGIN: Final = 0.4
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The cells of a Dataset on lat and lon, as a map shows them."""
-
-    found: "xr.Dataset"
-
-    @cached_property
-    def longitude(self) -> Array:
-        """Longitudes of the centres [degrees]."""
-        return np.asarray(self.found["lon"].values, dtype=np.float64)
-
-    @cached_property
-    def latitude(self) -> Array:
-        """Latitudes of the centres [degrees]."""
-        return np.asarray(self.found["lat"].values, dtype=np.float64)
-
-    @cached_property
-    def longitude_edges(self) -> Array:
-        """Western and eastern edges [degrees]."""
-        return edges(self.longitude)
-
-    @cached_property
-    def latitude_edges(self) -> Array:
-        """Southern and northern edges [degrees]."""
-        return np.clip(edges(self.latitude), -90.0, 90.0)
-
-    @property
-    def area(self) -> Area:
-        """The box that the cells cover."""
-        x, y = self.longitude_edges, self.latitude_edges
-        return Area(float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
-
-
 def plot_sensitivity(folder: Path) -> list[Path]:
     """Draw the sensitivities in a folder of `airshed adjoint`; return the PNG files in its subfolder of pictures.
 
@@ -163,8 +128,9 @@ def draw_overview(found: "xr.Dataset") -> Figure:
     is_nox, emitted = np.isin(names, NOX), found["emitted"].values
     groups = {"Emitted NOx": emitted[is_nox].sum(axis=0), "VOC, CO and others": emitted[~is_nox].sum(axis=0)}
     groups = {title: values for title, values in groups.items() if values.any()}
+    whole = cells_of(found)
     rows, columns = signal_window(found, sum(np.abs(values) for values in groups.values()))
-    cells = Columns(found.isel(lat=rows, lon=columns))
+    cells = whole.part(rows, columns)
     ranked = [row for row in rows_of(found) if not str(row["source"]).startswith("air ")]
     unit = _unit(found, groups.values())
 
@@ -173,6 +139,7 @@ def draw_overview(found: "xr.Dataset") -> Figure:
     scale = scale_around_zero(unit.factor * np.stack(list(groups.values()))[:, rows, columns])
     for (title, values), axes in zip(groups.items(), panels.axes(figure), strict=True):
         _draw(axes, cells, unit.factor * values[rows, columns], scale, title)
+        _mark(axes, cells.area, found)
         total = format_number(unit.factor * float(values.sum()), 2)
         axes.set_title(f"all cells {total} {unit.label}", loc="right", fontsize=SIZE["small"], color=GREY)
     if ranked:
@@ -187,16 +154,16 @@ def draw_overview(found: "xr.Dataset") -> Figure:
 def signal_window(found: "xr.Dataset", sizes: Array) -> tuple[slice, slice]:
     """Return the rows and columns of the box around the receptor and the cells with nearly all contributions.
 
-    sizes  magnitudes of contributions (lat, lon)
+    sizes  magnitudes of contributions (rows, columns)
     """
+    cells = cells_of(found)
     falling = np.sort(sizes, axis=None)[::-1]
     reached = np.searchsorted(np.cumsum(falling), _SIGNAL * falling.sum())
     seen = sizes >= max(float(falling[min(int(reached), falling.size - 1)]), float(np.finfo(np.float64).tiny))
     chosen = []
-    for axis, name in enumerate(("lat", "lon")):
-        centres = np.asarray(found[name].values, dtype=np.float64)
-        ends = np.broadcast_to(found.attrs[f"receptor_{name}"], 2)
-        own = [int(np.argmin(np.abs(centres - end))) for end in ends]
+    ends = _receptor(cells.area, found)
+    for axis, centres in enumerate((cells.y, cells.x)):
+        own = [int(np.argmin(np.abs(centres - end))) for end in ends[1 - axis]]
         there = [*np.flatnonzero(seen.any(axis=1 - axis)).tolist(), *own]
         first, last = min(there) - 1, max(there) + 2
         wider = max(0, _FEWEST - (last - first))
@@ -214,11 +181,13 @@ def _unit(found: "xr.Dataset", groups: Iterable[Array]) -> Unit:
 
 def draw_per_tonne(found: "xr.Dataset", name: str) -> Figure:
     """Draw the effect of a tonne of a species released at the ground, by the cell of its release."""
-    columns = Columns(found)
+    cells = cells_of(found)
     values = 1e3 * found["per_tonne"].sel(species=name).values
-    panels = map_panels(1, shape_of(columns.area), highest=7.0)
+    panels = map_panels(1, shape_of(cells.area), highest=7.0)
     figure, scale = panels.figure(DPI), scale_around_zero(values)
-    _draw(next(panels.axes(figure)), columns, values, scale, "")
+    axes = next(panels.axes(figure))
+    _draw(axes, cells, values, scale, "")
+    _mark(axes, cells.area, found)
     unit = str(found["per_tonne"].attrs["units"]).replace("ppb", "ppt").replace(" t-1", " per tonne")
     headline(
         figure, _MARGIN, f"Effect of a tonne of {formula(name)} on {_of(found)}",
@@ -230,16 +199,17 @@ def draw_per_tonne(found: "xr.Dataset", name: str) -> Figure:
 
 def draw_in_time(found: "xr.Dataset", name: str) -> Figure:
     """Draw the sensitivity of the receptor to a species in one layer, at up to four times."""
-    columns, level = Columns(found), int(found.attrs["drawn_level"])
+    cells, level = cells_of(found), int(found.attrs["drawn_level"])
     fields, times = found[name].isel(level=level), found["time"].values
     before = max(len(times) - 1, 1)  # the last one is a step before the receptor
     chosen = sorted(set(np.linspace(0, before - 1, min(4, before)).round().astype(int).tolist()))
     scale = scale_around_zero(fields.values[chosen])
-    panels = map_panels(len(chosen), shape_of(columns.area))
+    panels = map_panels(len(chosen), shape_of(cells.area))
     figure = panels.figure(DPI)
     for time, axes in zip(chosen, panels.axes(figure), strict=True):
         moment = str(times[time].astype("datetime64[m]")).replace("T", " ")
-        _draw(axes, columns, fields.values[time], scale, f"{moment} UTC")
+        _draw(axes, cells, fields.values[time], scale, f"{moment} UTC")
+        _mark(axes, cells.area, found)
     species, height = name.partition("_")[2], units.height(float(found["level"].values[level]))
     headline(
         figure, panels.start, f"Sensitivity of {_of(found)} to {formula(species)} at {height}",
@@ -276,22 +246,33 @@ def _of(found: "xr.Dataset") -> str:
     return f"{formula(species)} in {place}"
 
 
-def _draw(axes: Axes, columns: Columns, values: Array, scale: Scale, title: str) -> None:
-    panel = MapPanel(axes, columns, SIGNED, scale)
-    panel.show(values)
-    _mark(axes, columns.found)
+def cells_of(found: "xr.Dataset") -> MapCells:
+    """Return the cells of a Dataset of sensitivities."""
+    return MapCells.of(found, Path(FILE))[1]
+
+
+def _draw(axes: Axes, cells: MapCells, values: Array, scale: Scale, title: str) -> None:
+    MapPanel(axes, cells, SIGNED, scale).show(values)
     if title:
         axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
 
 
-def _mark(axes: Axes, found: "xr.Dataset") -> None:
-    """Mark the receptor: a ring, or the box of an area."""
+def _mark(axes: Axes, area: Area, found: "xr.Dataset") -> None:
+    """Mark the receptor: a ring, or the outline of an area."""
+    x, y = _receptor(area, found)
+    if x.size == 1:
+        axes.plot(x, y, "o", markersize=9, mfc="none", mec=INK, mew=1.6, zorder=6)
+    else:
+        axes.plot(x, y, color=INK, linewidth=1.3, zorder=6)
+
+
+def _receptor(area: Area, found: "xr.Dataset") -> tuple[Array, Array]:
+    """Return x and y on the map of the place of a receptor: a point, or a closed outline."""
     (west, east), (south, north) = (np.broadcast_to(found.attrs[f"receptor_{axis}"], 2) for axis in ("lon", "lat"))
     if west == east and south == north:
-        axes.plot([west], [south], "o", markersize=9, mfc="none", mec=INK, mew=1.6, zorder=6)
-    else:
-        ring = [(west, south), (east, south), (east, north), (west, north), (west, south)]
-        axes.plot(*zip(*ring, strict=True), color=INK, linewidth=1.3, zorder=6)
+        return area.mapping.from_lonlat(np.array([west]), np.array([south]))
+    ring = np.array([(west, south), (east, south), (east, north), (west, north), (west, south)], np.float64)
+    return area.mapping.from_lonlat(*(dense(ring) if area.is_projected else ring).T)
 
 
 def _finish(figure: Figure, panels: Panels, scale: Scale, unit: str, found: "xr.Dataset") -> None:
@@ -369,25 +350,23 @@ def draw_periods(found: "xr.Dataset", main: str, amounts: dict[str, Array]) -> F
 
 def draw_cells(found: "xr.Dataset", main: str) -> Figure:
     """Draw maps of the contribution of an amount to the value of each cell, and of its mean age."""
-    import xarray as xr
-
     field, weight = found[f"contribution_{main}"].values, found["receptor_weight"].values
     packing = PackedGrid.of(found["lat"].values, found["lon"].values)
-    columns = Columns(xr.Dataset(coords={"lat": packing.lat, "lon": packing.lon}))
+    cells = MapCells.around(packing.lon, packing.lat)
     sizes, none = np.abs(field), np.full(weight.shape, np.nan)
     own = np.divide(field.sum(axis=0, dtype=np.float64), weight, out=none.copy(), where=weight > 0.0)
     total = sizes.sum(axis=0, dtype=np.float64)
     age = np.divide(np.tensordot(_ages(found), sizes, axes=1), total, out=none.copy(), where=total > 0.0)
 
     unit, word = str(found["value"].attrs["units"]), main.replace("_", " ")
-    panels = map_panels(2, shape_of(columns.area), highest=7.5)
+    panels = map_panels(2, shape_of(cells.area), highest=7.5)
     figure = panels.figure(DPI)
     shown = ((own, "standing_dry_matter", f"contributed [{unit}]"), (age, "soil_water_index", "mean age [days]"))
     for axes, (values, colour, title) in zip(panels.axes(figure), shown, strict=True):
         scale = scale_of(values)
         if scale.low < 0.0:
             colour, scale = SIGNED, scale_around_zero(values)
-        MapPanel(axes, columns, colour, scale).show(packing.spread(values))
+        MapPanel(axes, cells, colour, scale).show(packing.spread(values))
         axes.set_title(f"{word} {title}", loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
         left = axes.get_position().x0 * figure.get_size_inches()[0]
         colour_bar_at(figure, colour, scale, "", left, 0.5 * panels.width)

@@ -1,7 +1,7 @@
 """Time series of fields at the ground in the largest cities, night shaded."""
 
 from collections.abc import Sequence
-from math import ceil, cos, hypot, radians
+from math import ceil, hypot
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def draw_series(results: Results, fields: Sequence[str]) -> Figure:
         for colour, curve in curves.items():
             axes.plot(minutes, curve[:, row, column], color=colour, linewidth=1.7, zorder=3)
         if not daily(results.times):
-            shade_night(axes, results.times, place)
+            shade_night(axes, results.times, (place.longitude, place.latitude))
         format_axes(axes, results.times, heights)
         for colour, field in () if results.is_difference else zip(LINES, fields, strict=False):
             mark_limits(axes, field, results.quantity(field).unit, colour)
@@ -85,28 +85,29 @@ def together(quantities: Sequence[Quantity]) -> str:
 
 def places_of(area: Area) -> list[City]:
     """Return the largest cities of an area that are far from each other, or its middle where it has none."""
-    narrowing = cos(radians(0.5 * (area.south + area.north)))
+    middle = 0.5 * (area.west + area.east), 0.5 * (area.south + area.north)
+    narrowing = area.squeeze(middle[1])
     apart = _APART * hypot((area.east - area.west) * narrowing, area.north - area.south)
     chosen: list[City] = []
     for city in cities(area):
-        distances = (hypot((city.longitude - c.longitude) * narrowing, city.latitude - c.latitude) for c in chosen)
+        distances = (hypot((city.x - c.x) * narrowing, city.y - c.y) for c in chosen)
         if len(chosen) < _MOST_PLACES and all(distance >= apart for distance in distances):
             chosen.append(city)
     if chosen:
         return chosen
-    return [_location(0.5 * (area.west + area.east), 0.5 * (area.south + area.north))]
+    return [_location(area, *middle)]
 
 
 def _maximum(results: Results, field: str) -> City:
     """Return the location of the maximum of a field."""
     greatest = results.greatest(field)
-    return _location(float(results.longitude[greatest.column]), float(results.latitude[greatest.row]))
+    return _location(results.area, float(results.cells.x[greatest.column]), float(results.cells.y[greatest.row]))
 
 
-def _location(longitude: float, latitude: float) -> City:
-    """Return a location without inhabitants, named by its degrees."""
-    name = f"{units.latitude(round(latitude, 2))}, {units.longitude(round(longitude, 2))}"
-    return City(name, longitude, latitude, 0)
+def _location(area: Area, x: float, y: float) -> City:
+    """Return a location of a map without inhabitants, named by its degrees."""
+    lon, lat = (float(each) for each in area.mapping.to_lonlat(np.asarray(x), np.asarray(y)))
+    return City(f"{units.latitude(round(lat, 2))}, {units.longitude(round(lon, 2))}", lon, lat, 0, x, y)
 
 
 def minutes_of(moments: NDArray[np.datetime64], first: np.datetime64) -> NDArray[np.float64]:
@@ -114,11 +115,11 @@ def minutes_of(moments: NDArray[np.datetime64], first: np.datetime64) -> NDArray
     return np.asarray((moments - first.astype("datetime64[D]")) / np.timedelta64(1, "m"), dtype=np.float64)
 
 
-def shade_night(axes: Axes, times: NDArray[np.datetime64], place: City) -> None:
-    """Shade the time from sunset to sunrise."""
+def shade_night(axes: Axes, times: NDArray[np.datetime64], place: tuple[float, float]) -> None:
+    """Shade the time from sunset to sunrise at a longitude and latitude [degrees]."""
     seconds = (times[-1] - times[0]) / np.timedelta64(1, "s")
     fine = times[0] + np.linspace(0, seconds, 600).astype("timedelta64[s]")
-    dark = np.asarray(cos_zenith(fine, place.longitude, place.latitude)) < 0
+    dark = np.asarray(cos_zenith(fine, *place)) < 0
     axes.fill_between(
         minutes_of(fine, times[0]),
         0,

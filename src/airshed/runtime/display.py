@@ -89,7 +89,7 @@ class Picture:
 
 
 def map_picture(field: "xr.DataArray", title: str, level: int) -> Picture:
-    """Draw the map of a field (lat, lon). Raises CaseError for a field on other dimensions.
+    """Draw the map of a field (lat, lon), or (y, x) of a projection. Raises CaseError for other dimensions.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ def map_picture(field: "xr.DataArray", title: str, level: int) -> Picture:
     level
         Number of the layer, for the subtitle.
     """
-    if field.dims != ("lat", "lon"):
+    if field.dims not in (("lat", "lon"), ("y", "x")):
         raise CaseError(
-            f"{field.name} has the dimensions ({', '.join(map(str, field.dims))}), and a map needs (lat, lon); "
-            f"draw sim[{str(field.name)!r}].plot() instead"
+            f"{field.name} has the dimensions ({', '.join(map(str, field.dims))}), and a map needs (lat, lon) or "
+            f"(y, x); draw sim[{str(field.name)!r}].plot() instead"
         )
     maps = import_module(_MAPS)
     clock = str(field["time"].to_numpy().astype("datetime64[m]")).replace("T", " ")
@@ -109,5 +109,4 @@ def map_picture(field: "xr.DataArray", title: str, level: int) -> Picture:
     words = maps.Words(
         str(field.name), field.attrs["units"], f"{field.attrs['long_name']}: {title}", f"{clock} UTC{height}"
     )
-    latitude, longitude = field["lat"].to_numpy(), field["lon"].to_numpy()
-    return Picture(maps.draw_state(maps.Cells(longitude, latitude), field.to_numpy(), words), words.title)
+    return Picture(maps.draw_state(maps.cells_of(field), field.to_numpy(), words), words.title)

@@ -54,7 +54,8 @@ def cities_of(session: Session) -> list[types.City]:
 
 def picture_of(session: Session, copy: Copy, level: int, other: str | None) -> bytes:
     """Return a level of a field as PNG; raises NotThereError for a field without a map."""
-    from airshed.plot.state import Cells, Words, draw_state
+    from airshed.plot.cells import MapCells
+    from airshed.plot.state import Words, draw_state
 
     grid, variable = session.shape.grid, copy.variable
     if grid.kind == "plain" or len(variable.shape) < 2:
@@ -66,4 +67,4 @@ def picture_of(session: Session, copy: Copy, level: int, other: str | None) -> b
     title = f"{variable.name}{minus}: {variable.text}"
     when = copy.state.time[:16].replace("T", " ")
     words = Words(variable.name, variable.unit, title, f"{session.state.title}, {high}{when} UTC")
-    return draw_state(Cells(places["lon"], places["lat"]), values, words)
+    return draw_state(MapCells.around(places["lon"], places["lat"]), values, words)

@@ -1,7 +1,6 @@
 """Map of the bias: stations as dots over the mean field of each run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,12 +9,11 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from airshed.core.arrays import Array
 from airshed.evaluate.evaluation import Evaluation
 from airshed.evaluate.score_table import Score
 from airshed.grid import Grid
+from airshed.plot.cells import MapCells
 from airshed.plot.evaluation.frame import formula, period_of, unit_of
-from airshed.plot.geography import Area
 from airshed.plot.labels import Box, place_labels
 from airshed.plot.limits import Scale, format_number, round_step, scale_of
 from airshed.plot.page import BOTTOM, TOP, Panels, footer, headline, norm_of
@@ -26,19 +24,8 @@ _NAMED: Final = 12
 _WIDEST, _HIGHEST, _NARROWEST, _BAR = 8.4, 4.8, 6.4, 1.15
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Cells of a grid as a map shows them, (ny, nx)."""
-
-    area: Area
-    longitude: Array
-    latitude: Array
-    longitude_edges: Array
-    latitude_edges: Array
-
-    @classmethod
-    def of(cls, grid: Grid) -> "_Cells":
-        return cls(Area(*grid.bounds), grid.lon, grid.lat, grid.corner_lon, grid.corner_lat)
+def _cells(grid: Grid) -> MapCells:
+    return MapCells(grid.x_faces, grid.y_faces, grid.mapping)
 
 
 def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
@@ -46,7 +33,7 @@ def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
     maps = evaluation.maps
     if not maps or any(species not in each.fields for each in maps):
         return None
-    shape = shape_of(_Cells.of(maps[0].grid).area)
+    shape = shape_of(_cells(maps[0].grid).area)
     width = min((_WIDEST - 0.25 * (len(evaluation.runs) - 1)) / len(evaluation.runs), _HIGHEST / shape)
     panels = Panels(len(evaluation.runs), len(evaluation.runs), width, width * shape, left=0.65, gap_across=0.25)
     across = max(panels.left + panels.across + _BAR, _NARROWEST)
@@ -56,10 +43,11 @@ def draw_bias(evaluation: Evaluation, species: str) -> Figure | None:
     for number, (run, of) in enumerate(zip(evaluation.runs, maps, strict=True)):
         axes = axes_at(figure, panels.left + number * (width + 0.25), BOTTOM, width, panels.height)
         axes.yaxis.set_visible(number == 0)
-        panel = MapPanel(axes, _Cells.of(of.grid), species, scale, names=False)
+        panel = MapPanel(axes, _cells(of.grid), species, scale, names=False)
         panel.show(of.fields[species])
         panel.mesh.set_alpha(0.55)
-        _dots(axes, evaluation, [each for each in _biases(evaluation, species) if each.run == run.label], norm)
+        mine = [each for each in _biases(evaluation, species) if each.run == run.label]
+        _dots(axes, _places(evaluation, of.grid), mine, norm)
         if len(evaluation.runs) > 1:
             axes.set_title(run.label, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
     squares = "; squares: not scored" if any(not each.scored for each in _biases(evaluation, species)) else ""
@@ -86,9 +74,8 @@ def _bias_scale(evaluation: Evaluation, species: str) -> tuple[Normalize, float]
     return Normalize(-2.0 * step, 2.0 * step), step
 
 
-def _dots(axes: Axes, evaluation: Evaluation, scores: Sequence[Score], norm: Normalize) -> None:
+def _dots(axes: Axes, places: dict[str, tuple[float, float]], scores: Sequence[Score], norm: Normalize) -> None:
     """Draw the stations, square where they are not scored, with names and values of the largest biases."""
-    places = _places(evaluation)
     scores = sorted(scores, key=lambda each: (not each.scored, -abs(each.values["MB"])))
     for each in reversed(scores):
         axes.plot(*places[each.name], marker="o" if each.scored else "s", markersize=7,
@@ -114,9 +101,12 @@ def _dots(axes: Axes, evaluation: Evaluation, scores: Sequence[Score], norm: Nor
                   path_effects=halo(2.2), zorder=7)  # fmt: skip
 
 
-def _places(evaluation: Evaluation) -> dict[str, tuple[float, float]]:
+def _places(evaluation: Evaluation, grid: Grid) -> dict[str, tuple[float, float]]:
+    """Return x and y of each station on the map of a grid."""
     of = evaluation.matched.observations
-    return {str(name): (float(x), float(y)) for name, x, y in zip(of.station, of.lon, of.lat, strict=True)}
+    return {
+        str(name): (float(x), float(y)) for name, x, y in zip(of.station, *grid.locate(of.lon, of.lat), strict=True)
+    }
 
 
 def _field_bar(figure: Figure, species: str, scale: Scale, unit: str, panels: Panels) -> None:

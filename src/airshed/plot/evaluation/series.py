@@ -24,7 +24,6 @@ from airshed.plot.evaluation.frame import (
     stations_of,
     unit_of,
 )
-from airshed.plot.geography import City
 from airshed.plot.limits import axis_of
 from airshed.plot.page import Panels, footer, headline
 from airshed.plot.series import format_axes, minutes_of, shade_night
@@ -72,7 +71,7 @@ def _station(axes: Axes, evaluation: Evaluation, rows: Numbers, heights: tuple[f
     minutes = minutes_of(middle, start)
     if ends[1] - ends[0] <= _NIGHTS:
         moments = ends[0] + np.arange(0, (ends[1] - ends[0]) // np.timedelta64(1, "s") + 1, 60).astype("timedelta64[s]")
-        shade_night(axes, moments, City("", float(of.lon[rows[0]]), float(of.lat[rows[0]]), 0))
+        shade_night(axes, moments, (float(of.lon[rows[0]]), float(of.lat[rows[0]])))
     spans = start + np.round([of.begin[rows], of.end[rows]]).astype("timedelta64[s]")
     _lines(axes, evaluation, rows, minutes_of(spans, start))
     size = 3.4 if rows.size < 200 else 1.6
