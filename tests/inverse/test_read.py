@@ -50,7 +50,7 @@ def test_a_number_that_acts_on_fields_of_instants_by_hand(tmp_path: Path) -> Non
     """Compare with dq/dt = -a q at 1 mm/h: the derivative by a is -t q, and that by a factor on the rate is -a t q."""
     found = sensitivity(washout(tmp_path), RECEPTOR, allow_code=True)
     expected = -HOUR * 1e-9 * np.exp(-1e-4 * HOUR)
-    assert float(found.number.sel(name="washout_coefficients_RN")) == pytest.approx(expected, rel=1e-3)
+    assert float(found.process_setting.sel(setting="washout_coefficients_RN")) == pytest.approx(expected, rel=1e-3)
     assert float(found.relative_washout_rate.sum()) == pytest.approx(1e-4 * expected, rel=1e-3)
     assert found.relative_washout_rate.dims == ("washout_rate_species", "lat", "lon")
 
@@ -80,7 +80,7 @@ def test_numbers_against_whole_runs(tmp_path: Path, make: Any, species: str, nam
         float(sensitivity(make(tmp_path, value + sign * step), **asked, initial=uneven_of(make(tmp_path))).value)
         for sign in (1, -1)
     ]
-    assert float(found.number.sel(name=name)) == pytest.approx((ends[0] - ends[1]) / (2.0 * step), rel=1e-6)
+    assert float(found.process_setting.sel(setting=name)) == pytest.approx((ends[0] - ends[1]) / (2.0 * step), rel=1e-6)
 
 
 def uneven_of(case: airshed.Case) -> Any:
@@ -91,17 +91,17 @@ def uneven_of(case: airshed.Case) -> Any:
 def test_only_requested_sensitivities_are_returned(tmp_path: Path) -> None:
     asked: dict[str, Any] = {**RECEPTOR, "species": "O3"}
     found = sensitivity(particles(tmp_path), asked, options=Options(read=False, reactions=False))
-    assert not {"number", "rate"} & set(found)
+    assert not {"process_setting", "rate"} & set(found)
     whole = sensitivity(particles(tmp_path), asked)
-    assert {"number", "rate"} <= set(whole)
+    assert {"process_setting", "rate"} <= set(whole)
     np.testing.assert_array_equal(found.initial, whole.initial)
 
 
 def test_a_missing_derivative_is_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: fields at instants that do not change with a number."""
     asked: dict[str, Any] = {**RECEPTOR, "species": "HNO3"}
-    assert float(sensitivity(particles(tmp_path), asked).number.sel(name="particles_diameters_HNO3")) != 0.0
+    assert float(sensitivity(particles(tmp_path), asked).process_setting.sel(setting="particles_diameters_HNO3")) != 0.0
     monkeypatch.setattr("airshed.inverse.backward.field_derivatives", lambda bound, *_: dict.fromkeys(
         (each.name for each in bound.fields), np.zeros(())))  # fmt: skip
     found = sensitivity(particles(tmp_path), asked)
-    assert float(found.number.sel(name="particles_diameters_HNO3")) == 0.0
+    assert float(found.process_setting.sel(setting="particles_diameters_HNO3")) == 0.0

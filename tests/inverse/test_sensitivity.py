@@ -134,7 +134,9 @@ def test_contributions_are_sums_over_sources_and_a_wrong_sign_or_a_lost_species_
     assert float(found.contribution.values[(sources == "point sources") & (of != "VOC")].sum()) != pytest.approx(cut)
     assert -whole != pytest.approx(cut)
     emitted = np.isin(sources, ["point sources", "area sources"])
-    assert float(found.emitted.sum()) == pytest.approx(float(found.contribution.values[emitted].sum()), rel=1e-12)
+    assert float(found.emission_contribution.sum()) == pytest.approx(
+        float(found.contribution.values[emitted].sum()), rel=1e-12
+    )
 
 
 def test_the_sensitivity_per_tonne_is_in_ppb(found: xr.Dataset) -> None:

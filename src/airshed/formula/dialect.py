@@ -72,4 +72,4 @@ SCALARS: Final = Dialect(
     },
     exact=True,
 )  # fmt: skip
-"""Doubles one by one, with the bits of NumPy."""
+"""Doubles one by one, bitwise identical to NumPy."""

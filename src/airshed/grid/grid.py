@@ -89,7 +89,7 @@ class Grid(Metrics):
         return cls.lonlat(*faces, (0.0, *tops))
 
     def part(self, window: Window) -> Self:
-        """Return the grid of a window's columns; its metrics have the same bits as in the whole grid."""
+        """Return the grid of a window's columns; its metrics are bitwise identical to the whole grid's."""
         rows, columns = slice(window.south, window.north + 1), slice(window.west, window.east + 1)
         arrays: dict[str, Any] = {}
         for each in fields(Metrics):

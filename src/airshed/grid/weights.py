@@ -1,4 +1,4 @@
-"""Weighted sums of neighbouring values along an axis, with the same bits for any subset of the targets."""
+"""Weighted sums of neighbouring values along an axis, bitwise identical for any subset of the targets."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,8 +13,9 @@ from airshed.core.arrays import Array
 class Weights:
     """Band matrix: each target is the weighted sum of a few neighbouring nodes.
 
-    target[t] = sum over n of weight[t, n] node[first[t] + n], added term by term. A subset of the targets therefore has
-    the same bits as all of them. A matrix product, summed in blocks that depend on the shape, does not guarantee this.
+    target[t] = sum over n of weight[t, n] node[first[t] + n], added term by term. A subset of the targets is
+    therefore bitwise identical to the same targets among all. A matrix product, summed in blocks that depend on the
+    shape, does not guarantee this.
     """
 
     first: NDArray[np.intp]

@@ -73,7 +73,7 @@ class Options:
         Callbacks.
     resume : Path or str, optional
         Folder of the commits, see `adjoint.commit` of the case. A killed gradient of the same case and cost resumes
-        from the last commit, with the same bits.
+        from the last commit; results are bitwise identical.
     keep : bool
         Retain the commits at the end, until :func:`airshed.inverse.checkpoints.commits.remove_commits`.
     """
@@ -195,7 +195,7 @@ def gradient(
     """Return the gradient of a cost with respect to all inputs: the exact derivative of the discrete steps of the run.
 
     Winds are no inputs of the gradient. With several ranks all of them call this. The cost receives the complete
-    fields, and each rank returns the complete gradient, with the same bits as on one rank.
+    fields, and each rank returns the complete gradient, bitwise identical to one rank.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ class Layout:
     def clock(self, seconds: ArrayLike) -> dict[str, NDArray[np.float64]]:
         """Return the values of the time variables, for one record or several: the time, and bounds of intervals.
 
-        The end of an interval has the bits of the start of the next one.
+        The end of an interval is bitwise equal to the start of the next one.
         """
         end = np.asarray(seconds, np.float64)
         if self.statistic == "point":

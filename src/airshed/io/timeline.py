@@ -1,7 +1,7 @@
 """Values at instants, or for spans between them, computed on demand in any order, or in advance.
 
 A run moves forwards, an adjoint backwards, and a reader of a single hour moves directly to it. A value depends on its
-instant alone, so that all of them get the same bits.
+instant alone, so that all of them get bitwise identical values.
 
 :class:`Instants` reads them from files, on all ranks together. Only the first instants are read at the start of a run,
 and only a few are held. Only the computing thread calls MPI, when it takes an instant, in the same step on all ranks;

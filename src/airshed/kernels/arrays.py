@@ -1,6 +1,6 @@
 """Compiled operations on plain arrays that need several passes in NumPy; independent of mechanisms and fields.
 
-The results have the bits of the same operations in NumPy: no contraction, no reordered sums.
+The results are bitwise identical to the same operations in NumPy: no contraction, no reordered sums.
 """
 
 import ctypes

@@ -89,7 +89,7 @@ def named_as_air(network: "ReactionNetwork") -> tuple[str, ...]:
 
 
 def values_in_code(network: "ReactionNetwork") -> tuple[list[str], list[str]]:
-    """Return the names of the air in rates, and the species, that inlined code sets differently."""
+    """Return the properties of the air in rates, and the species, to which inlined code of the file assigns values."""
     used = {node.name for constant in network.rate_constants for node in walk(constant) if isinstance(node, Symbol)}
     own = {name: AIR_NAMES.get(name.upper()) for name in network.in_code}
     return [name for name, symbol in own.items() if symbol in used], [name for name in own if own[name] is None]

@@ -85,7 +85,7 @@ class Subdomain(RankPartition):
         return self.tile.window
 
     def total(self, values: Array, sums: Sums = exact_sum) -> Array:
-        """Return the sums over the first axis and all ranks, with the same bits for any number of ranks."""
+        """Return the sums over the first axis and all ranks, bitwise identical for any number of ranks."""
         return total(values, self.ranks, sums)
 
     def totals(self, values: Array, sums: Sums = exact_sum) -> Array:
@@ -198,7 +198,7 @@ class Domain(RankPartition):
         return np.moveaxis(tiled, range(count), range(-count, 0))
 
     def total(self, values: Array) -> Array:
-        """Return the sums over the first axis and all ranks, with the same bits for any number of ranks."""
+        """Return the sums over the first axis and all ranks, bitwise identical for any number of ranks."""
         return total(values, self.ranks)
 
     def whole(self, field: npt.NDArray[Any]) -> npt.NDArray[Any]:

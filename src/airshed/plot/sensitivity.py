@@ -113,7 +113,7 @@ def plot_sensitivity(folder: Path) -> list[Path]:
         (folder / PICTURES).mkdir(exist_ok=True)
         if found.attrs.get("receptor_kind") == "points":
             return plot_point_sensitivity(found, folder / PICTURES)
-        if np.any(found["emitted"].values):
+        if np.any(found["emission_contribution"].values):
             written.append(save_figure(folder / PICTURES / "overview.png", draw_overview(found)))
         for name in _mapped(found):
             written.append(save_figure(folder / PICTURES / f"{name}.png", draw_per_tonne(found, name)))
@@ -125,7 +125,7 @@ def plot_sensitivity(folder: Path) -> list[Path]:
 def draw_overview(found: "xr.Dataset") -> Figure:
     """Draw the contribution of the emission in each cell, of nitrogen oxides and of other species, and the ranking."""
     names = [str(name) for name in found["species"].values]
-    is_nox, emitted = np.isin(names, NOX), found["emitted"].values
+    is_nox, emitted = np.isin(names, NOX), found["emission_contribution"].values
     groups = {"Emitted NOx": emitted[is_nox].sum(axis=0), "VOC, CO and others": emitted[~is_nox].sum(axis=0)}
     groups = {title: values for title, values in groups.items() if values.any()}
     whole = cells_of(found)
@@ -233,7 +233,7 @@ def _wider(panels: Panels, more: float) -> Figure:
 def _mapped(found: "xr.Dataset") -> list[str]:
     """Return the species to map: NO and NO2, and the emitted species with the largest contributions."""
     names = [str(name) for name in found["species"].values]
-    strength = np.abs(found["emitted"].values).sum(axis=(1, 2))
+    strength = np.abs(found["emission_contribution"].values).sum(axis=(1, 2))
     ranked = [names[row] for row in np.argsort(-strength) if strength[row] > 0.0]
     usual = [name for name in ("NO", "NO2") if name in names] or names[:1]
     chosen = list(dict.fromkeys([*usual, *ranked]))[:_MAPPED]

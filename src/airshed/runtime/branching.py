@@ -60,7 +60,7 @@ class BranchableSimulation(SimulationView):
 
     @by_one_thread
     def snapshot(self) -> Snapshot:
-        """Return the state in memory, from which a run continues with the same bits.
+        """Return the state in memory, from which a run continues bitwise identically.
 
         Returns
         -------

@@ -2,8 +2,8 @@
 
 A provisional step gives the state at a time within a step, and is then undone. A regular step that ended there would be
 followed by a short step, with which the two-step formula is inaccurate: with stops at intervals of a fraction of a
-second the error of NO2 over western Europe was 13 % after four hours. As provisional steps are undone, results have the
-same bits wherever a run was stopped or observed.
+second the error of NO2 over western Europe was 13 % after four hours. As provisional steps are undone, results are
+bitwise identical wherever a run was stopped or observed.
 """
 
 from bisect import bisect_right

@@ -20,7 +20,7 @@ CASE_HASH: Final = "case_hash"
 
 
 class SavedState(Protocol):
-    """State from which a model continues with the same bits: a snapshot or a restart.
+    """State from which a model continues bitwise identically: a snapshot or a restart.
 
     whole     arrays that are the same on all ranks
     metadata  plain values
@@ -136,7 +136,7 @@ class Model(Protocol):
         ...
 
     def step_through(self, ends: Sequence[float]) -> None:
-        """Advance the state by a batch of steps that end at these increasing times, with the bits of single calls.
+        """Advance the state by a batch of steps that end at these increasing times, bitwise identical to single calls.
 
         The last time is at most :meth:`next_change`.
         """

@@ -189,7 +189,7 @@ class Simulation(BranchableSimulation):
         until
             Time since the start (``"6 h"``, seconds, a timedelta) or a date in UTC (``"2022-08-31T06:00"``, a datetime,
             a numpy.datetime64); by default the end of the case. Within a step a provisional step gives the state there,
-            and the later results have the bits of a run without a stop.
+            and later results are bitwise identical to those of a run without a stop.
         observer
             Function that is called with a StepInfo after each step. Without one IPython shows a progress bar.
         stride

@@ -401,7 +401,7 @@ class LogEntry(Document):
 
 
 class ReplayResult(Document):
-    """Result of a replay: `equal` if it ended in the same bits; `differs` names arrays that do not."""
+    """Result of a replay: `equal` if it ended bitwise identical; `differs` names arrays that do not."""
 
     equal: bool
     step: int

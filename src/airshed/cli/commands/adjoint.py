@@ -63,8 +63,8 @@ def adjoint(
 
     The case's [receptor], or these options, define the receptor. The forward run and the backward pass, which takes
     about four times as long, give the sensitivities to all emissions, boundaries and rate constants. Their state is
-    committed about once a minute; --resume continues from there, with the same bits. For a pasture case the weather of
-    each week, the initial state and parameters are ranked, without commits.
+    committed about once a minute; --resume continues from there, with bitwise identical results. For a pasture case
+    the weather of each week, the initial state and parameters are ranked, without commits.
     """
     hand_to_ranks(ranks)
     given = {"species": species, "place": place, "time": time, "measure": measure, "level": level, "every": every}

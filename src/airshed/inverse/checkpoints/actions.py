@@ -2,7 +2,7 @@
 
 A run has steps n = 0 ... N-1; step n advances time level n to n+1. There are two kinds of checkpoints:
 
-restart n  the state that repeats step n with the same bits: q(n), q(n-1), the tendency of step n-1, the air
+restart n  the state that repeats step n bitwise identically: q(n), q(n-1), the tendency of step n-1, the air
 level n    q(n) and the air, one array for each step of a *stretch*, the steps after a restart
 
 The adjoint of step n reads level n+1 and either restart n, where a stretch begins, or levels n and n-1. In the second

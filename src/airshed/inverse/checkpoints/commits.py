@@ -2,7 +2,7 @@
 
 A commit is complete or absent, see :class:`airshed.inverse.checkpoints.stores.FileStore`. It holds the stored restarts
 and the fields that the cost has observed. In the forward run it also holds the state of the model, in the backward
-pass the adjoints. Levels are not committed: the steps of their stretch reproduce them to the bit.
+pass the adjoints. Levels are not committed: the steps of their stretch reproduce them bitwise.
 
 Digests detect a different problem. A case in TOML only names its files, and some inputs of a run are not in the case.
 The digests therefore cover the data of this rank's columns at the beginning of the run. They do not cover weather and

@@ -133,8 +133,8 @@ def direction(memory: Memory) -> Array:
 def iterate(memory: Memory, evaluate: Callable[[Array], Found]) -> tuple[Memory, Found] | None:
     """Return the state after one more iteration and its evaluation; None if no step reduces the cost.
 
-    The result depends on the state only: the same state gives the same bits. If no step along the L-BFGS direction
-    reduces the cost, the stored pairs are discarded and steepest descent is tried.
+    Equal states give bitwise identical results. If no step along the L-BFGS direction reduces the cost, the
+    stored pairs are discarded and steepest descent is tried.
     """
     way = direction(memory)
     start = Trial[Found | None](0.0, memory.cost, float(way @ memory.gradient), None)

@@ -185,7 +185,7 @@ def _sensitivities(found: Gradient, receptor: Receptor, model: AirModel, emissio
     """Return the value and its derivatives by fields; emission: per mol into the lowest layer, by hour."""
     unit, adjoints = MEASURES[receptor.measure], found.adjoints
     per_ratio, is_sum = ("h", True) if unit.endswith("h") else ("1", False)
-    horizontal, by = model.whole.dims, f"sensitivity of {receptor.title} by"
+    horizontal, to = model.whole.dims, f"sensitivity of {receptor.title} to"
 
     # Lateral face cells have a dimension of time if there is more than one instant.
     faces = np.stack(list(adjoints.boundary.values()))
@@ -199,26 +199,26 @@ def _sensitivities(found: Gradient, receptor: Receptor, model: AirModel, emissio
 
     variables: dict[str, Variable] = {
         "value": ((), found.value, unit, receptor.title),
-        "initial": (("species", "level", *horizontal), adjoints.initial, per_ratio, f"{by} initial mixing ratio"),
+        "initial": (("species", "level", *horizontal), adjoints.initial, per_ratio, f"{to} the initial mixing ratio"),
         "emission": (
             ("species", "hour", *horizontal), emission, f"{unit} mol-1",
-            f"{by} release into the lowest layer in an hour",
+            f"{to} a release into the lowest layer in an hour",
         ),
         "boundary": (
-            ("species", "level"), adjoints.boundary_profile, per_ratio, f"{by} mixing ratio at the sides of the area"
+            ("species", "level"), adjoints.boundary_profile, per_ratio, f"{to} the mixing ratio at the sides"
         ),
-        "top": (("species",), adjoints.top, per_ratio, f"{by} mixing ratio above the area"),
+        "top": (("species",), adjoints.top, per_ratio, f"{to} the mixing ratio above the area"),
         "boundary_faces": (
             (*instants, "species", "level", "face"), faces if instants else faces[0], per_ratio,
-            f"{by} mixing ratio at a lateral face cell of the area",
+            f"{to} the mixing ratio at a lateral face cell of the area",
         ),
         "per_tonne": (
             ("species", *horizontal), per_tonne, "ppb h t-1" if is_sum else "ppb t-1",
-            f"{by} a tonne released into the lowest layer of a cell at a constant rate until then",
+            f"{to} a tonne released into the lowest layer of a cell at a constant rate until then",
         ),
     }  # fmt: skip
     if adjoints.reactions is not None:
-        variables["rate"] = ("reaction",), adjoints.reactions, unit, f"{by} relative change of a rate constant"
+        variables["rate"] = ("reaction",), adjoints.reactions, unit, f"{to} a relative change of a rate constant"
     return variables
 
 
@@ -232,31 +232,31 @@ def _contributions(
         f"source_{name}": (("source",), np.array([getattr(row, name) for row in rows], str), "", f"{name} of a source")
         for name in ("country", "sector", "species")
     }
-    variables["emitted"] = ("species", *horizontal), shares.maps, unit, f"emission of the case {text}"
+    variables["emission_contribution"] = ("species", *horizontal), shares.maps, unit, f"emission of the case {text}"
     variables["contribution"] = ("source",), np.array([row.value for row in rows]), unit, f"a source {text}"
     for name in passed[0].fields if passed else ():
         variables[f"adjoint_{name}"] = (
             ("time", "level", *horizontal), np.stack([each.fields[name] for each in passed]),
             "h" if unit.endswith("h") else "1",
-            f"sensitivity of {receptor.title} by a jump of the mixing ratio of {name} at a time",
+            f"sensitivity of {receptor.title} to a jump of the mixing ratio of {name} at a time",
         )  # fmt: skip
     return variables
 
 
 def read_variables(found: Gradient, receptor: Receptor, model: AirModel) -> "dict[str, xr.DataArray]":
-    """Return `number` by the names of settable numbers, and `relative_...` for fields of cells and of the ground."""
+    """Return `process_setting` by name, and `relative_...` for fields of cells and of the ground."""
     import xarray as xr
 
     read, unit, horizontal = found.adjoints.read, MEASURES[receptor.measure], model.whole.dims
     if read is None:
         return {}
     names = list(read.numbers)
-    units = ("name", [f"{unit} / ({model.settable[name].unit})" for name in names])
-    text = f"sensitivity of {receptor.title} by"
+    units = ("setting", [f"{unit} / ({model.settable[name].unit})" for name in names])
+    text = f"sensitivity of {receptor.title} to"
     data = {
-        "number": xr.DataArray(
-            [read.numbers[name] for name in names], {"name": names, "number_units": units}, ["name"],
-            attrs={"long_name": f"{text} a number of a process"},
+        "process_setting": xr.DataArray(
+            [read.numbers[name] for name in names], {"setting": names, "setting_units": units}, ["setting"],
+            attrs={"long_name": f"{text} a setting of a process"},
         )
     }  # fmt: skip
     for operator in model.parts.processes.operators:

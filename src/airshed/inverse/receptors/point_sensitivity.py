@@ -179,7 +179,7 @@ def _ends(first: float, last: float) -> str:
 
 
 _MOST_ROWS: Final = 10
-_KINDS: Final = {"initial": "state at the start", "parameter": "parameter of cells", "number": "number of a process"}
+_KINDS: Final = {"initial": "state at the start", "parameter": "parameter of cells", "setting": "setting of a process"}
 
 
 def write_sensitivity(found: "xr.Dataset", folder: Path) -> Report:
@@ -278,8 +278,8 @@ def sensitivity(
     -------
     xarray.Dataset
         `value` of the receptor; `weather_X` (time, cell), per unit of X on each step of a period; `contribution_X`
-        (time, cell), the same times the value of X, for amounts such as rain; `initial_X` (cell,), by a variable of the
-        initial state; `parameter_X` (cell,), by a parameter of a cell; `number_X` (cell,), by a settable number of a
+        (time, cell), the same times the value of X, for amounts such as rain; `initial_X` (cell,), to a variable of the
+        initial state; `parameter_X` (cell,), to a parameter of a cell; `setting_X` (cell,), to a setting of a
         process in that cell.
 
     Examples
@@ -357,9 +357,9 @@ def _by_cell(found: PointGradient, receptor: PointReceptor, model: PointModel, s
     fields, dims, whole = model.points.fields, model.domain.axes.divided, model.domain.whole
     kinds = {
         "initial": (found.initial, fields.state, "at the start"), "parameter": (found.shared, fields.parameters, ""),
-        "number": (found.shared, model.points.settable.values(), "in the cell"),
+        "setting": (found.shared, model.points.settable.values(), "in the cell"),
     }  # fmt: skip
-    values = {"initial": start, "parameter": model.parameters, "number": model.points.numbers}
+    values = {"initial": start, "parameter": model.parameters, "setting": model.points.numbers}
     data: dict[str, Variable] = {}
     for kind, (sensitivities, specs, where) in kinds.items():
         for spec in specs:
@@ -386,7 +386,7 @@ def _by_period(found: PointGradient, receptor: PointReceptor, model: PointModel)
 
 
 def _attributes(receptor: PointReceptor, spec: FieldSpec, where: str) -> dict[str, str]:
-    text = f"sensitivity of {receptor.title} by {spec.text[:1].lower()}{spec.text[1:]} {where}".rstrip()
+    text = f"sensitivity of {receptor.title} to {spec.text[:1].lower()}{spec.text[1:]} {where}".rstrip()
     return {"units": unit_ratio(receptor.unit, spec.unit), "long_name": text, "field_units": spec.unit}
 
 

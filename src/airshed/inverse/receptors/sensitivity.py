@@ -59,22 +59,22 @@ def sensitivity(
         ``value``, the measured value, and its derivatives. For pasture see
         :func:`airshed.inverse.receptors.point_sensitivity.sensitivity`.
 
-        ==================  ==========================  ================================================================
-        variable            dimensions                  derivative with respect to
-        ==================  ==========================  ================================================================
-        ``initial``         species, level, lat, lon    mixing ratio at the start of the run, including its spin-up
-        ``emission``        species, hour, lat, lon     mol released into the lowest layer, evenly over an hour
-        ``per_tonne``       species, lat, lon           tonne released evenly until the last time measured [ppb]
-        ``boundary``        species, level              mixing ratio at the lateral boundary
-        ``top``             species                     mixing ratio above the domain
-        ``boundary_faces``  species, level, face        the same by lateral face cell, and by instant where it varies
-        ``rate``            reaction                    relative change of a rate constant
-        ``number``          name                        unit of a number of a process that can be set
-        ``relative_...``                                relative change of a process input, such as deposition velocity
-        ``emitted``         species, lat, lon           contribution of the emissions of the case, to first order
-        ``contribution``    source                      contribution by country and sector
-        ``adjoint_X``       time, level, lat, lon       jump of species X of ``receptor.fields`` at a time
-        ==================  ==========================  ================================================================
+        =========================  ========================  ===========================================================
+        variable                   dimensions                derivative with respect to
+        =========================  ========================  ===========================================================
+        ``initial``                species, level, lat, lon  mixing ratio at the start of the run, including its spin-up
+        ``emission``               species, hour, lat, lon   mol released into the lowest layer, evenly over an hour
+        ``per_tonne``              species, lat, lon         tonne released evenly until the last time measured [ppb]
+        ``boundary``               species, level            mixing ratio at the lateral boundary
+        ``top``                    species                   mixing ratio above the domain
+        ``boundary_faces``         species, level, face      the same by lateral face cell, and by time if it varies
+        ``rate``                   reaction                  relative change of a rate constant
+        ``process_setting``        setting                   unit of a process setting that can be set during a run
+        ``relative_X``                                       relative change of an input X such as deposition velocity
+        ``adjoint_X``              time, level, lat, lon     jump of species X of ``receptor.fields`` at a time
+        ``emission_contribution``  species, lat, lon         not a derivative: contribution of the case's emissions
+        ``contribution``           source                    not a derivative: contribution by country and sector
+        =========================  ========================  ===========================================================
 
     Raises
     ------

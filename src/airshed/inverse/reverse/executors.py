@@ -146,7 +146,7 @@ def _add_up(state: State, coefficients: Sequence[float], values: Sequence[TimeLe
 
 
 class Recomputation:
-    """Executor that repeats recorded steps with the same bits, and returns the input of the adjoint of each stage.
+    """Executor that repeats recorded steps bitwise identically, and returns the input of the adjoint of each stage.
 
     steppers   steppers of the same state, by the keys of their stages
     chemistry  chemistry of stages of cells, by the keys of the stages

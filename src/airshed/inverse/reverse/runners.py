@@ -258,7 +258,7 @@ class CellsSteps:
 
 
 class CellsRecomputation:
-    """Runner that repeats recorded chemistry with the same bits, and stores the accepted steps of each cell."""
+    """Runner that repeats recorded chemistry bitwise identically, and stores the accepted steps of each cell."""
 
     def __init__(self, chemistry: CellChemistry, density_factor: Array, state: State) -> None:
         self.chemistry, self._density_factor, self._state = chemistry, density_factor, state
@@ -308,7 +308,7 @@ class CellsReplay:
 
 
 class CellsTangent:
-    """Runner that repeats recorded chemistry with the same bits, together with its tangent."""
+    """Runner that repeats recorded chemistry bitwise identically, together with its tangent."""
 
     changes: Changes
 

@@ -9,7 +9,7 @@
             content: coordinates, times and attributes. No messages are sent. A run that was resumed on another number
             of ranks has records with several divisions; each division has its own files.
 
-A resumed run rewrites the records after its restart, with the same bits.
+A resumed run rewrites the records after its restart, bitwise identical.
 """
 
 import json

@@ -180,7 +180,7 @@ class CellFormulas:
     ) -> list[AnyArray]:  # fmt: skip
         """Advance the cells by several steps; return the values of the formulas after the last step.
 
-        The result has the same bits as one call per step.
+        The result is bitwise identical to one call per step.
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ class GaussSeidelCells:
         )
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return arrays (cells first) and plain values, from which :meth:`restore` continues with the same bits."""
+        """Return arrays (cells first) and plain values, from which :meth:`restore` continues bitwise identically."""
         state, stored = self._stepper.state, self._stored
         levels = {"q": state.q, "q_other": state.q_other}
         arrays = {name: self.layout.unpack(each)[:, 0, 0].T for name, each in levels.items()}

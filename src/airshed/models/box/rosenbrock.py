@@ -192,7 +192,7 @@ class RosenbrockCells:
         self._step[:] = 0.0
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return arrays (cells first) and plain values, from which :meth:`restore` continues with the same bits."""
+        """Return arrays (cells first) and plain values, from which :meth:`restore` continues bitwise identically."""
         density = {} if self._density is None else {"density": self._density}
         arrays = {"y": self.y.T, "clipped": self.clipped.T, "first_step": self._step, **density}
         return arrays, {"counts": [self.steps, self.rejected, self.retried], "notes": list(self.notes)}

@@ -94,7 +94,7 @@ def summary(model: "PastureModel", area: AnyArray, *, brief: bool = False) -> Re
 
 
 class _Means:
-    """Means over the land, with the same bits on any number of ranks."""
+    """Means over the land, bitwise identical on any number of ranks."""
 
     def __init__(self, domain: Domain, area: AnyArray) -> None:
         self._domain, self._area = domain, area

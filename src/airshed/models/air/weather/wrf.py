@@ -63,7 +63,7 @@ class WrfMeteorology(CheckedSeries):
     land_fraction : array (ny, nx), optional
         Of the whole grid; without it all is land.
     window : Window, optional
-        Columns of the states; they have the bits of those of the whole grid.
+        Columns of the states; they are bitwise identical to those of the whole grid.
     extra : sequence of WeatherField
         Fields that processes request; of these WRF has cloud water.
 

@@ -303,7 +303,7 @@ def _weights(places: Array, grid: LandGrid) -> Array:
 def _mean(values: Array, weights: Array) -> Array:
     """Return weighted means (rows, cells) of the known values (rows, stations).
 
-    Stations are added sequentially, so that the bits of a cell do not depend on the number of requested cells.
+    Stations are added sequentially, so that the value of a cell does not depend on the number of requested cells.
     """
     known = np.isfinite(values)
     patterns, of_row = np.unique(known, axis=0, return_inverse=True)
