@@ -36,7 +36,7 @@ def exists(name: str) -> bool:
 
 @cache
 def variables() -> frozenset[str]:
-    """Return the names of environment variables in the program, and those that tests read."""
+    """Return the names of environment variables in the program, and the names of variables that tests read."""
     program = "\n".join(path.read_text(encoding="utf-8", errors="ignore") for path in PROGRAM)
     tests = "\n".join(path.read_text(encoding="utf-8") for path in TESTS)
     read = r"environ(?:\.get\(|\.pop\(|\[)\s*[\"'](AIRSHED_\w+)|(AIRSHED_\w+)[\"'] in os\.environ"
