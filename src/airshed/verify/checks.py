@@ -25,6 +25,7 @@ def checks(*, full: bool = False) -> Mapping[str, Check]:
         "rotation": lambda: plane.check("rotation", resolutions),
         "deformation": lambda: plane.check("swirl", resolutions),
         "rotation on the sphere": lambda: [*sphere.check_turn(), *sphere.check_path()],
+        "rotation on map projections": sphere.check_projected,
         "deformation on the sphere": lambda: sphere.check_deformation(spacings),
         "squeezed air": driven.check,
         "Courant numbers": driven.check_courant,

@@ -59,12 +59,11 @@ def winds(stream: Callable[[Array, Array], Array], grid: Grid, factor: float = 1
 
 
 def corner_winds(psi: Array, grid: Grid) -> xr.Dataset:
-    """Return the winds at the cell faces of a stream function psi [m2/s] at their corners (lat_face, lon_face)."""
-    dlon, dlat = np.radians(np.diff(grid.x_faces)), np.radians(np.diff(grid.y_faces))
-    parallels = np.cos(np.radians(grid.y_faces))[:, None]
-    east = -np.diff(psi, axis=0) / (EARTH_RADIUS * dlat[:, None])
-    north = np.diff(psi, axis=1) / (EARTH_RADIUS * parallels * dlon)
-    return xr.Dataset({"eastward_wind": (("lat", "lon_face"), east), "northward_wind": (("lat_face", "lon"), north)})
+    """Return the winds across the cell faces of a stream function psi [m2/s] at their corners (ny + 1, nx + 1)."""
+    (y, x), of_poles = grid.dims, np.zeros(grid.y_face_length.shape)
+    east = -np.diff(psi, axis=0) / grid.x_face_length
+    north = np.divide(np.diff(psi, axis=1), grid.y_face_length, out=of_poles, where=grid.y_face_length > 0.0)
+    return xr.Dataset({"eastward_wind": ((y, f"{x}_face"), east), "northward_wind": ((f"{y}_face", x), north)})
 
 
 def rotation(grid: Grid) -> xr.Dataset:

@@ -5,10 +5,10 @@ Lauritzen 2010, J. Comput. Phys. 229, 8868-8887; Lauritzen, Skamarock, Prather &
 887-901.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -88,7 +88,7 @@ class SphereFlow:
 
     def winds(self, grid: Grid) -> xr.Dataset | Callable[[float], xr.Dataset]:
         """Return the winds at the faces of a grid: steady, or a function of the seconds."""
-        lon, lat = np.meshgrid(np.radians(grid.x_faces), np.radians(grid.y_faces))
+        lon, lat = np.radians(grid.corner_lon), np.radians(grid.corner_lat)
 
         def at(seconds: float) -> xr.Dataset:
             return corner_winds(self.stream(lon, lat, seconds / LENGTH), grid)
@@ -96,8 +96,8 @@ class SphereFlow:
         return at if self.instants > 1 else at(0.0)
 
     def exact(self, grid: Grid, turned: float = 1.0) -> Array:
-        """Return the tracers at cell centres (tracer, lat, lon) at the start (turned = 0) or the end (1)."""
-        lon, lat = np.meshgrid(np.radians(grid.x), np.radians(grid.y))
+        """Return the tracers at cell centres (tracer, row, column) at the start (turned = 0) or the end (1)."""
+        lon, lat = np.radians(grid.lon), np.radians(grid.lat)
         if self.angle * turned != 0.0:
             x, y, z = rotated(unit_vector(lon, lat), self.axis, -self.angle * turned)
             back = np.arctan2(y, x)
@@ -173,6 +173,19 @@ def _flows() -> tuple[SphereFlow, ...]:
 
 
 FLOWS: Final = {flow.name: flow for flow in _flows()}
+
+OVER_POLE: Final = SphereFlow(
+    "pole", "40 degrees along a meridian, over the pole", ((-180.0, 180.0), (50.0, 90.0)),
+    solid((-0.5 * np.pi, 0.0), np.radians(40.0)), ((0.0, np.radians(70.0)),), np.radians(8.0),
+    (-0.5 * np.pi, 0.0), np.radians(40.0),
+)  # fmt: skip
+"""Flow for polar stereographic grids."""
+
+PROJECTED: Final[Mapping[str, tuple[SphereFlow, Mapping[str, Any], float]]] = {
+    "Lambert": (FLOWS["turn"], {"kind": "lambert", "lat": 40.0, "parallels": [30.0, 50.0]}, 3600.0),
+    "polar stereographic": (OVER_POLE, {"kind": "polar stereographic", "lat": 90.0}, 4800.0),
+}
+"""Flow, projection, and half the side [km] of the square grid of each check on a map projection."""
 
 
 # Mixing of tracers with a nonlinear relation.
@@ -279,8 +292,14 @@ class SphereResult:
 
 def turn(flow: SphereFlow, spacing: float, courant: float = 0.4) -> SphereResult:
     """Transport all tracers in a flow on cells of a spacing [degrees]; the background flows in at boundaries."""
+    lon, lat = flow.area
+    return turn_on({"area": {"lon": list(lon), "lat": list(lat)}, "spacing": f"{spacing!r} deg"}, flow, courant)
+
+
+def turn_on(area: Mapping[str, Any], flow: SphereFlow, courant: float = 0.4) -> SphereResult:
+    """Transport all tracers in a flow on any grid, given by settings of the section [grid]."""
     case = tracer_case(
-        {"area": {"lon": list(flow.area[0]), "lat": list(flow.area[1])}, "spacing": f"{spacing!r} deg"},
+        area,
         ["100 m"],
         time={"courant": courant, "length": f"{LENGTH!r} s"},
         chemistry={"mechanism": "sphere.spc"},
@@ -289,7 +308,7 @@ def turn(flow: SphereFlow, spacing: float, courant: float = 0.4) -> SphereResult
     )
     grid = case.make_grid()
     start = flow.exact(grid, 0.0)
-    given = xr.Dataset({name: (("lat", "lon"), field) for name, field in zip(TRACERS, start, strict=True)})
+    given = xr.Dataset({name: (grid.dims, field) for name, field in zip(TRACERS, start, strict=True)})
     with Simulation(case, flow.winds(grid), given) as simulation:
         before = np.array([amount(simulation, name) for name in TRACERS])
         simulation.run(until=0.5 * LENGTH)
@@ -318,6 +337,35 @@ def check_turn(spacings: tuple[float, float] = (2.0, 1.0)) -> list[Figure]:
         Figure(test, f"order of l1, Gaussian, {spacings[0]:g} to {spacings[1]:g}", order, 2.4, True, _SMOOTH),
         *_figures_of_conservation(test, fine),
     ]
+
+
+def turn_projected(name: str, spacing: float) -> SphereResult:
+    """Transport all tracers on a projected grid of :data:`PROJECTED` with a spacing [km]."""
+    flow, projection, half = PROJECTED[name]
+    edges = [f"{-half!r} km", f"{half!r} km"]
+    return turn_on(
+        {"projection": projection, "area": {"x": edges, "y": edges}, "spacing": f"{spacing!r} km"}, flow, 0.3
+    )
+
+
+def check_projected(spacings: tuple[float, float] = (200.0, 100.0)) -> list[Figure]:
+    """Return the figures of the rotation on a Lambert grid, and of a path over the pole on a stereographic one."""
+    limits = {
+        "Lambert": ({"HILLS": 0.0216, "BELLS": 0.0134, "CYLINDERS": 0.158}, 2.4),
+        "polar stereographic": ({"HILLS": 0.0218, "BELLS": 0.0066, "CYLINDERS": 0.0588}, 2.1),
+    }
+    figures = []
+    for name, (errors, least_order) in limits.items():
+        coarse, fine = (turn_projected(name, spacing) for spacing in spacings)
+        test = f"{PROJECTED[name][0].text}; {name} grid, {spacings[1]:g} km"
+        order = observed_order(*(each.errors(TRACERS.index("HILLS")).l1 for each in (coarse, fine)))
+        text = f"order of l1, Gaussian, {spacings[0]:g} to {spacings[1]:g} km"
+        figures += [
+            *figures_of_errors(test, fine, errors),
+            Figure(test, text, order, least_order, True, _SMOOTH),
+            *_figures_of_conservation(test, fine),
+        ]
+    return figures
 
 
 def check_path(spacing: float = 1.5) -> list[Figure]:
