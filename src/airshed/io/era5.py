@@ -1,10 +1,7 @@
 """Reader of ERA5 files from the Climate Data Store or a GRIB converter, into one Dataset with uniform names."""
 
-import csv
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +28,10 @@ from airshed.io.era5_fields import (
     value_reader,
 )
 from airshed.io.hdf5 import check_heads
+from airshed.io.model_levels import half_levels
 from airshed.io.netcdf import open_netcdf, reading
 
 LEVELS = 137
-
-
-@cache
-def half_level_coefficients() -> tuple[Array, Array]:
-    """Return a [Pa] and b [1] of the half levels 0 (top) to 137 (ground), (138,): p = a + b ps.
-
-    source  ECMWF, L137 model level definitions, as in the pv array of its GRIB fields
-    """
-    text = files("airshed.io").joinpath("data/l137_half_levels.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
-    a = np.array([float(row["a_pa"]) for row in rows])
-    b = np.array([float(row["b"]) for row in rows])
-    return a, b
 
 
 def full_level_pressure(levels: NDArray[np.int64], surface_pressure: Array) -> Array:
@@ -58,7 +43,7 @@ def full_level_pressure(levels: NDArray[np.int64], surface_pressure: Array) -> A
     """
     if levels.min() < 1 or levels.max() > LEVELS:
         raise DataError(f"model levels {levels.min()} to {levels.max()}: the ERA5 model has levels 1 to {LEVELS}")
-    a, b = half_level_coefficients()
+    a, b = half_levels(LEVELS)
     middle_a = 0.5 * (a[levels - 1] + a[levels])
     middle_b = 0.5 * (b[levels - 1] + b[levels])
     shape = (-1,) + (1,) * surface_pressure.ndim

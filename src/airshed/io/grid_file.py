@@ -93,7 +93,7 @@ def _cached(path: Path, stamp: int, is_griddesc: bool) -> FileGrid:
         if "MAP_PROJ" in dataset.attrs:
             return _of_wrf(dataset, path)
         if "GDTYP" in dataset.attrs:
-            return _of_ioapi(dataset.attrs, path)
+            return ioapi_grid(dataset.attrs, path)
         return grid_of_dataset(dataset, path)
 
 
@@ -170,7 +170,7 @@ def _common(centres: Array, axis: int, path: Path, spacing: float | None) -> Arr
     return np.asarray(every[0][0] + size * np.arange(first, last), np.float64)
 
 
-def _of_ioapi(given: Mapping[str, Any], path: Path) -> FileGrid:
+def ioapi_grid(given: Mapping[str, Any], path: Path) -> FileGrid:
     """Return the grid of an I/O API file, such as MCIP output or emissions for CMAQ."""
     numbers = {name: float(np.asarray(given[name]).item()) for name in _IOAPI_NUMBERS}
     x, y, dx, dy, columns, rows, *angles = numbers.values()
@@ -294,7 +294,7 @@ def _axes_of(mapping: GridMapping) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _coordinate(dataset: "xr.Dataset", path: Path, wanted: tuple[str, ...]) -> str:
     """Return the name of the one-dimensional coordinate with one of some standard names."""
     for name, each in dataset.variables.items():
-        if each.ndim == 1 and _standard_name(str(name), each.attrs) in wanted:
+        if each.ndim == 1 and standard_name(str(name), each.attrs) in wanted:
             return str(name)
     raise DataError(
         f"{path} has no one-dimensional coordinate {' or '.join(wanted)}, so its grid is not regular; give "
@@ -302,7 +302,7 @@ def _coordinate(dataset: "xr.Dataset", path: Path, wanted: tuple[str, ...]) -> s
     )
 
 
-def _standard_name(name: str, attributes: Mapping[Any, Any]) -> str:
+def standard_name(name: str, attributes: Mapping[Any, Any]) -> str:
     """Return the standard name of a coordinate, from its units or its name where it lacks the attribute."""
     by_units = _STANDARD_NAMES.get(str(attributes.get("units", "")), _STANDARD_NAMES.get(name, name))
     return str(attributes.get("standard_name", by_units))

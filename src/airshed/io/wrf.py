@@ -60,7 +60,7 @@ class WrfFiles:
         names: list[frozenset[str]] = []
         for path in paths:
             dataset = self._dataset(path)
-            for index, when in enumerate(_times(dataset, path)):
+            for index, when in enumerate(wrf_times(dataset, path)):
                 found[when] = _Record(path, index)
             names.append(frozenset(map(str, dataset.variables)))
         self.times: NDArray[np.datetime64] = np.array(sorted(found), "datetime64[s]")
@@ -124,7 +124,7 @@ class WrfFiles:
             dataset.close()
 
 
-def _times(dataset: "xr.Dataset", path: Path) -> Iterator[np.datetime64]:
+def wrf_times(dataset: "xr.Dataset", path: Path) -> Iterator[np.datetime64]:
     """Yield the times of a file."""
     if "Times" not in dataset.variables:
         raise DataError(f"{path} has no variable Times: it is not WRF output")

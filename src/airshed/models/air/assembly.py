@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air import processes
 from airshed.models.air.boundary import ZERO, BoundaryProfiles, initial_from_dataset, record_of_a_run
+from airshed.models.air.boundary.files import OuterSpecies, in_cells, open_outputs, outer_species, profiles_of
 from airshed.models.air.boundary.outer import initial_of_run
 from airshed.models.air.case import Case, check_species
 from airshed.models.air.case.species import left_out, translated
@@ -31,7 +31,7 @@ from airshed.models.air.emissions.totals import InventorySettings
 from airshed.models.air.fields import VOLUME, air_registry, optional_weather
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.models.air.light import Light
-from airshed.models.air.species_map import SpeciesMap, find_species_map, fit, without_air
+from airshed.models.air.species_map import BoundaryMap, SpeciesMap, find_species_map, fit, without_air
 from airshed.models.air.species_map.families import doubts
 from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, phases, with_particles
 from airshed.models.air.species_map.parts import ISOPRENE
@@ -107,6 +107,8 @@ class Parts:
     sources     emission sources in the whole area;  own_sources  sources in the columns of this rank
     own_fields  fields that processes add to the state;  updates  updates of cells by processes
     phases      of species, by name
+    clean       clean air in the species of the mechanism
+    outer       species of the files of the boundary; None without files
     attributes  attribution of the input, for results
     notes       (part of the model, note)
     """
@@ -127,7 +129,14 @@ class Parts:
     updates: tuple[CellUpdate, ...]
     phases: Mapping[str, Phase]
     attributes: Mapping[str, str]
+    clean: BoundaryMap = field(default_factory=BoundaryMap)
+    outer: OuterSpecies | None = None
     notes: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def masses(self) -> dict[str, float | None]:
+        """Molar masses of the species [kg/mol]; None for unknown ones."""
+        return {each.name: each.molar_mass for each in self.network.species}
 
     @property
     def start(self) -> np.datetime64:
@@ -227,11 +236,16 @@ def assemble(
     notes += [("mechanism", note) for note in (renamed, species_map.caution, without, *of_mechanism) if note]
     notes += [("emission", note) for note in of_emission]
     notes += [("deposition", _NONE_DEPOSITS)] if none_deposits else []
-    return Parts(
-        case, whole, subdomain, grid, network, land, air, light, acting, _boundary(case, names, species_map),
-        sources, own_sources, own_fields, cell_updates(acting, own_fields),
-        phases(names, case.particles, species_map.deposition), attributes, notes,
+    parts = Parts(
+        case, whole, subdomain, grid, network, land, air, light, acting,
+        profiles_of(case, names, species_map.boundary), sources, own_sources, own_fields,
+        cell_updates(acting, own_fields), phases(names, case.particles, species_map.deposition), attributes,
+        species_map.boundary, notes=notes,
     )  # fmt: skip
+    if case.boundary.files:
+        files = open_outputs(case.files(case.boundary.files, "boundary.files"))
+        parts.outer = outer_species(case, files, parts.masses, parts.clean, "boundary.files")
+    return parts
 
 
 def _refuse_species(network: ReactionNetwork, whole: Grid) -> None:
@@ -265,6 +279,13 @@ def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = No
     """Return the initial mixing ratios (species, level, lat, lon) [mol/mol]: profiles, settings, then `given`."""
     case, names = parts.case, parts.network.names
     state = parts.boundary.at(pressure)
+    if case.initial.files:
+        files = open_outputs(case.files(case.initial.files, "initial.files"))
+        outer = outer_species(case, files, parts.masses, parts.clean, "initial.files")
+        parts.notes += [("initial state", outer.note(parts.boundary))]
+        weather = parts.meteorology.at(parts.begin)
+        for name, values in in_cells(outer, weather, parts.grid, parts.start).items():
+            state[names.index(name)] = values
     for each in parts.own_fields:
         if each.is_species:
             state[names.index(each.name)] = each.field.start
@@ -311,16 +332,6 @@ def _fitted(
         species_map, network, case.mechanism, compounds=compounds,
         boundary=[each for each in network.names if boundary.profiles != ZERO and each not in boundary.values],
         deposition=[each for each in network.names if fixed.scheme != "none" and each not in given],
-    )  # fmt: skip
-
-
-def _boundary(case: Case, names: tuple[str, ...], species_map: SpeciesMap) -> BoundaryProfiles:
-    settings = case.boundary
-    name = settings.profiles  # a plain name for a shipped file, else a path
-    return BoundaryProfiles(
-        names, species_map.boundary, scale=settings.scale,
-        profile=case.path(name) if Path(name).suffix or len(Path(name).parts) > 1 else name,
-        values={each: value.value for each, value in settings.values.items()},
     )  # fmt: skip
 
 

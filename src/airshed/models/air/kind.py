@@ -10,13 +10,13 @@ from airshed.core.errors import CaseError
 from airshed.core.settings import settings_of
 from airshed.kernels.backend import backend
 from airshed.models.air.boundary.field import BoundaryField, GivenBoundary, LateralBoundary
-from airshed.models.air.boundary.outer import NestedBoundary, OuterRun
 from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
 from airshed.models.air.case.estimate import describe
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.report import emission_notices
 from airshed.models.air.fields import weather_of_output
+from airshed.models.air.inflow import boundary_of, on_faces
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
@@ -144,7 +144,7 @@ def build(
     try:
         with closed_on_error(groups):
             check(own)
-            if (boundary is not None or case.boundary.run is not None) and case.has_groups:
+            if (boundary is not None or case.boundary.run is not None or case.boundary.files) and case.has_groups:
                 raise CaseError(
                     "boundary concentrations of face cells do not work with groups of ranks: remove parallel.groups"
                 )
@@ -162,12 +162,9 @@ def build(
             model.budget.faces.watch(model.executor.steppers)
         length = case.time.length.value
         every = min(3600.0, length / 24.0)
-        if boundary is None and case.boundary.run is not None:
-            outer = OuterRun(case.path(case.boundary.run), model.network.names, "boundary.run")
-            boundary = NestedBoundary(outer, model.whole, case.start, length)
-            model.parts.notes.append(("boundary", boundary.note))
-            every = min(every, boundary.interval)
+        boundary = boundary_of(model) if boundary is None else on_faces(model, boundary)
         if boundary is not None:
+            every = min(every, getattr(boundary, "interval", every))
             calls = Calls(case.start, every, 0.0, length)
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
             model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)

@@ -301,7 +301,8 @@ def _extremes(model: "AirModel", names: Sequence[str]) -> Table:
 def _input(model: "AirModel") -> Table:
     parts = model.parts
     rows = [("meteorology", name, origin) for name, origin in parts.meteorology.provenance.items()]
-    rows += [("boundary", name, origin) for name, origin in parts.boundary.provenance.items()]
+    origins = parts.boundary.provenance | ({} if parts.outer is None else parts.outer.origins())
+    rows += [("boundary", name, origin) for name, origin in origins.items()]
     for section, provenance in parts.processes.provenance.items():
         rows += [(section, name, origin) for name, origin in provenance.items()]
     rows += [(part, "", note) for part, note in parts.notes]

@@ -4,7 +4,8 @@ import pytest
 from airshed.core import saturation
 from airshed.core.constants import GAS_CONSTANT, GAS_CONSTANT_DRY_AIR, GRAVITY, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import DataError
-from airshed.io.era5 import full_level_pressure, half_level_coefficients
+from airshed.io.era5 import full_level_pressure
+from airshed.io.model_levels import half_levels
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.columns import Columns, layer_means, thickness_temperature
 
@@ -56,7 +57,7 @@ def test_the_lowest_of_the_137_levels_lies_10_m_above_ground() -> None:
 
 
 def test_half_levels_go_from_nothing_to_the_ground() -> None:
-    a, b = half_level_coefficients()
+    a, b = half_levels(137)
     assert a.size == b.size == 138
     assert (a[0], b[0]) == (0.0, 0.0)
     assert (a[-1], b[-1]) == (0.0, 1.0)

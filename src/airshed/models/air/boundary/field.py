@@ -12,6 +12,7 @@ from airshed.core.arrays import Array
 from airshed.core.data import is_dataset, numbers
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
+from airshed.io.grid_file import standard_name
 from airshed.io.timeline import InstantSpans, Timeline
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
 from airshed.kernels.layout import Layout
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 GivenBoundary: TypeAlias = "xr.Dataset | Callable[[float], xr.Dataset] | None"
 
 _SAME_PLACE = 1e-6  # degrees
+_HORIZONTAL = (
+    {"longitude", "latitude"}, {"projection_x_coordinate", "projection_y_coordinate"},
+    {"grid_longitude", "grid_latitude"}, {"west_east", "south_north"}, {"COL", "ROW"},
+)  # fmt: skip
 
 
 def face_cells(area: "Grid | Case") -> "xr.Dataset":
@@ -65,6 +70,12 @@ def face_cells(area: "Grid | Case") -> "xr.Dataset":
         "lat": ("face", cells.join({side: lat[side] for side in SIDES}), {"units": "degrees_north"}),
         "lon": ("face", cells.join({side: lon[side] for side in SIDES}), {"units": "degrees_east"}),
     })  # fmt: skip
+
+
+def is_on_grid(dataset: "xr.Dataset") -> bool:
+    """Return whether a Dataset has horizontal axes of its own instead of the face cells of a case."""
+    axes = {standard_name(str(dim), dataset[dim].attrs) for dim in dataset.dims}
+    return "face" not in dataset.dims and any(axes >= pair for pair in _HORIZONTAL)
 
 
 class BoundaryField:

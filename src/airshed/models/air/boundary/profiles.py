@@ -46,35 +46,45 @@ def read_profile(choice: str | Path) -> ProfileTable:
     if path.is_file() and path.read_bytes()[:3] in (b"CDF", b"\x89HD"):
         raise DataError(
             f"the profile {path} is a netCDF file; a profile is a CSV file for all lateral faces: a header whose first "
-            'name is "pressure [Pa]", and lines of numbers [ppm]. For fields use Simulation(case, boundary=dataset)'
+            'name is "pressure [Pa]", and lines of numbers [ppm]. Give fields as boundary.files = [...]'
         )
-    text = enumerate(read_text(path, 'give a file, or a shipped profile such as "clean-air"').splitlines(), start=1)
-    lines = [(number, line) for number, line in text if line.strip() and not line.startswith("#")]
-    try:
-        cells = list(csv.reader((line for _, line in lines), strict=True))
-    except csv.Error as error:
-        raise DataError(f"the profile {path} is not a table ({error}); it needs a header, then numbers") from None
-    if len(cells) != len(lines) or len(cells) < 3:
-        raise DataError(f"the profile {path} needs a header, then two or more lines of numbers")
-    names = [name.strip() for name in cells[0]]
+    names, rows = read_columns(path, f"the profile {path}")
     if names[0] != _PRESSURE:
         raise DataError(f"the profile {path} must have {_PRESSURE!r} as its first column, not {names[0][:40]!r}")
-    twice = [name for index, name in enumerate(names) if name in names[:index]]
-    if twice or "" in names:
-        raise DataError(f"the profile {path} has a column {(twice or [''])[0]!r} that is a duplicate or has no name")
-    places, rows = {name: number for number, name in enumerate(names)}, []
-    for (line, _), row in zip(lines[1:], cells[1:], strict=True):
-        if len(row) != len(names):
-            raise DataError(f"{path}, line {line}: {len(row)} numbers, but {len(names)} columns")
-        entries = Row(path, line, places, row)
-        pressure = entries.number(_PRESSURE, least=_PRESSURES[0], most=_PRESSURES[1])
-        rows.append([pressure, *(entries.number(name, most=1.0 / _PPM) for name in names[1:])])
-    numbers = np.array(rows)
+    if len(rows) < 2:
+        raise DataError(f"the profile {path} needs a header, then two or more lines of numbers")
+    numbers = np.array([
+        [row.number(_PRESSURE, least=_PRESSURES[0], most=_PRESSURES[1]),
+         *(row.number(name, most=1.0 / _PPM) for name in names[1:])]
+        for row in rows
+    ])  # fmt: skip
     if np.any(np.diff(np.sort(numbers[:, 0])) <= 0.0):
         raise DataError(f"the profile {path} has a pressure more than once; take the double line out")
     numbers = numbers[np.argsort(numbers[:, 0])]
     columns = {name: _PPM * numbers[:, i] for i, name in enumerate(names) if i > 0}
     return ProfileTable(path.name, np.log(numbers[:, 0]), columns)
+
+
+def read_columns(path: Path, where: str) -> tuple[list[str], list[Row]]:
+    """Return the header and the lines of a CSV file with comments with #; raise DataError for a table with gaps."""
+    text = enumerate(read_text(path, 'give a file, or a shipped profile such as "clean-air"').splitlines(), start=1)
+    lines = [(number, line) for number, line in text if line.strip() and not line.startswith("#")]
+    try:
+        cells = list(csv.reader((line for _, line in lines), strict=True))
+    except csv.Error as error:
+        raise DataError(f"{where} is not a table ({error}); it needs a header, then numbers") from None
+    if len(cells) != len(lines) or len(cells) < 2:
+        raise DataError(f"{where} needs a header, then two or more lines of numbers")
+    names = [name.strip() for name in cells[0]]
+    twice = [name for index, name in enumerate(names) if name in names[:index]]
+    if twice or "" in names:
+        raise DataError(f"{where} has a column {(twice or [''])[0]!r} that is a duplicate or has no name")
+    places, rows = {name: number for number, name in enumerate(names)}, []
+    for (line, _), row in zip(lines[1:], cells[1:], strict=True):
+        if len(row) != len(names):
+            raise DataError(f"{path}, line {line}: {len(row)} numbers, but {len(names)} columns")
+        rows.append(Row(path, line, places, row))
+    return names, rows
 
 
 ZERO = "zero"  # profile without a file: the mixing ratio of every species without a value is 0
@@ -156,7 +166,7 @@ def _one_species(
         if column not in table.columns:
             raise CaseError(
                 f"{made.name} computes {name} from {shown(column)}, which {table.name} lacks: "
-                f"{suggestion(column, table.columns)}"
+                f"{suggestion(column, table.columns)}. A file with a few species belongs in boundary.files"
             )
     total: Array = sum((share * table.columns[column] for column, share in parts.items()), np.zeros(()))
     return total, f"{table.name}: " + " + ".join(f"{share:g} {column}" for column, share in parts.items())

@@ -259,6 +259,18 @@ class BoundarySection(Section):
         "Folder of an outer run that covers the area and the period, relative to the case: its output gives the "
         "concentrations along the lateral faces, and the profiles those of the species that it lacks.",
     )
+    files: tuple[PathText, ...] = setting(
+        (),
+        "Files of another model (CAMS, GEOS-Chem, WRF-Chem, CMAQ, any CF file) or CSV files, relative to the case; `*` "
+        "matches any text. They give the concentrations along the lateral faces, and the profiles those of the species "
+        "that they lack.",
+    )
+    map: PathText | None = setting(
+        None, "TOML file with the variables of `files` for each species, and their molar masses and units."
+    )
+    repeat: Literal["none", "year"] = setting(
+        "none", "Whether the year of `files`, such as a climatology of months, stands for every `year`."
+    )
     scale: Mapping[str, Factor] = setting({}, "Factors on the profiles by species.", unit="1", keys="species")
     values: Mapping[str, MixingRatio] = setting(
         {}, "Mixing ratios by species, at all heights, in place of the profiles.", keys="species"
@@ -267,6 +279,12 @@ class BoundarySection(Section):
         "total", "Inflow and outflow in budgets: `total`, or also through each lateral face of the area (`faces`)."
     )
 
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.files and self.run is not None:
+            raise refuse(f"{KEY}.files and {KEY}.run exclude each other: give the files or the outer run")
+        return self
+
 
 class InitialSection(Section):
     """Initial concentrations: by default the profiles of the boundary."""
@@ -274,6 +292,11 @@ class InitialSection(Section):
     values: Mapping[str, MixingRatio] = setting({}, "Mixing ratios by species, in all cells.", keys="species")
     file: PathText | None = setting(
         None, "netCDF file with mixing ratios on the grid of the case, relative to the case."
+    )
+    files: tuple[PathText, ...] = setting(
+        (),
+        "Files of another model, as `boundary.files`, with `boundary.map` and `boundary.repeat`; species that they "
+        "lack have the profiles of the boundary.",
     )
     run: PathText | None = setting(
         None, "Folder of a run on any grid, relative to the case: its output at the start, interpolated to the cells."
