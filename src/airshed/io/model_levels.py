@@ -1,8 +1,8 @@
 """Levels of the output of other models: pressures from hybrid or sigma coefficients or a field, or heights.
 
-source  CF conventions 1.11, appendix D (parametric vertical coordinates)
-        ECMWF, definitions of the L60 and L137 model levels
-        I/O API user manual, vertical grid types (VGTYP, VGTOP, VGLVLS)
+source  CF conventions 1.11, appendix D, parametric vertical coordinates.
+        ECMWF, definitions of the L60 and L137 model levels.
+        I/O API user manual, vertical grid types (VGTYP, VGTOP, VGLVLS).
 """
 
 import csv

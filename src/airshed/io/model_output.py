@@ -175,7 +175,7 @@ class ModelOutput:
         return self._vertical(self.dataset.variables[name].dims)
 
     def _vertical(self, dims: Sequence[Hashable]) -> str | None:
-        """Return the only dimension besides time and the horizontal ones."""
+        """Return the only dimension in addition to time and the horizontal ones."""
         others = [str(dim) for dim in dims if dim != self.time_dim and dim not in self.nodes.dims]
         return others[0] if len(others) == 1 and set(self.nodes.dims) <= set(dims) else None
 

@@ -335,6 +335,19 @@ def _fitted(
     )  # fmt: skip
 
 
+def clean_air_of(case: Case) -> tuple[Case, dict[str, float | None], BoundaryMap]:
+    """Return a case in the species of its mechanism, their molar masses [kg/mol], and clean air in them, for display.
+
+    Species that processes of the case add are omitted.
+    """
+    network = case.network(looked_at=True)
+    species_map = find_species_map(case.chemistry.species_map, case.mechanism, network.name, case.base)
+    network = without_air(network, species_map)
+    case = translated(case, species_map, network.names)
+    species_map = _fitted(case, species_map, network, {})
+    return case, {each.name: each.molar_mass for each in network.species}, species_map.boundary
+
+
 def own_processes(case: Case) -> list[RequestedProcess]:
     """Return the processes in files of the case, which run only with the permission of the user.
 

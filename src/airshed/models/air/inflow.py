@@ -1,14 +1,27 @@
 """Inflow of a model: boundary concentrations of an outer run, of files of another model, or of a Dataset on a grid."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from airshed.core.data import is_dataset
+from airshed.core.report import Report
 from airshed.io.model_output import ModelOutput
-from airshed.models.air.boundary.field import GivenBoundary, is_on_grid
-from airshed.models.air.boundary.files import FileBoundary, OuterSpecies, above, air_at_faces, outer_species
+from airshed.models.air.assembly import clean_air_of
+from airshed.models.air.boundary.field import GivenBoundary, face_cells, is_on_grid
+from airshed.models.air.boundary.files import (
+    FileBoundary,
+    OuterSpecies,
+    above,
+    air_at_faces,
+    open_outputs,
+    outer_species,
+    profiles_of,
+)
 from airshed.models.air.boundary.outer import NestedBoundary, OuterRun
+from airshed.models.air.case import Case
+from airshed.models.air.case.estimate import describe as describe_settings
 
 if TYPE_CHECKING:
     from airshed.models.air.model import AirModel
@@ -46,3 +59,19 @@ def _of_files(model: "AirModel", outer: OuterSpecies) -> FileBoundary:
     parts.outer = outer
     parts.notes.append(("boundary", outer.note(parts.boundary)))
     return boundary
+
+
+def describe(case: Case) -> Report:
+    """Return the estimate for `airshed show`, with the source of boundary concentrations from files."""
+    report = describe_settings(case)
+    if not case.boundary.files:
+        return report
+    case, masses, clean = clean_air_of(case)
+    outputs = open_outputs(case.files(case.boundary.files, "boundary.files"))
+    outer = outer_species(case, outputs, masses, clean, "boundary.files")
+    outer.model.check_covers(case.start, case.start + np.timedelta64(round(case.time.length.value), "s"))
+    cells = face_cells(case)
+    for output in outputs:
+        output.nodes.at(cells["lon"].to_numpy(), cells["lat"].to_numpy(), output.where)
+    table = outer.table(profiles_of(case, tuple(masses), clean))
+    return replace(report, tables=[*report.tables, table])

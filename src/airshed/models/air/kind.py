@@ -12,11 +12,10 @@ from airshed.kernels.backend import backend
 from airshed.models.air.boundary.field import BoundaryField, GivenBoundary, LateralBoundary
 from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
-from airshed.models.air.case.estimate import describe
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.report import emission_notices
 from airshed.models.air.fields import weather_of_output
-from airshed.models.air.inflow import boundary_of, on_faces
+from airshed.models.air.inflow import boundary_of, describe, on_faces
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
@@ -169,6 +168,7 @@ def build(
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
             model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
+        notices += [] if model.parts.outer is None else [f"boundary: {model.parts.outer.note(model.parts.boundary)}"]
     return BuiltModel(model, notices, model.parts.case.output)
 
 

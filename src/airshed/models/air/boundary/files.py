@@ -10,6 +10,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.files import note_input
+from airshed.core.report import Table
 from airshed.core.text import listed
 from airshed.grid import Grid
 from airshed.io.model_output import ModelOutput
@@ -68,13 +69,26 @@ class OuterSpecies:
 
     def note(self, profiles: BoundaryProfiles) -> str:
         """Return a sentence with the species of the files, of the profiles, and without inflow."""
-        others = [name for name in self._species if name not in self.model.mixtures]
-        zero = [name for name in others if not profiles.at(np.array([1e4, 5e4, 1e5]))[self._species.index(name)].any()]
-        filled = [name for name in others if name not in zero]
+        filled, zero = self._others(profiles)
         parts = [f"{len(self.names)} species from {self.model.title}: {listed(self.names, 40)}"]
         parts += [f"{len(filled)} from the profiles: {listed(filled)}"] if filled else []
         parts += [f"{len(zero)} without inflow: {listed(zero)}"] if zero else []
         return "; ".join(parts)
+
+    def table(self, profiles: BoundaryProfiles) -> Table:
+        """Return the source of each species, those without inflow in one row."""
+        filled, zero = self._others(profiles)
+        origins = profiles.provenance | self.origins()
+        rows: list[tuple[str, str]] = [(name, origins[name]) for name in (*self.names, *filled)]
+        rows += [(listed(zero, len(zero)), "none: 0")] if zero else []
+        return Table("Boundary concentrations", ("species", "source"), rows)
+
+    def _others(self, profiles: BoundaryProfiles) -> tuple[list[str], list[str]]:
+        """Return the species of the profiles, and those without inflow."""
+        others = [name for name in self._species if name not in self.model.mixtures]
+        there = np.asarray(profiles.at(np.array([1e4, 5e4, 1e5])).max(axis=-1))
+        zero = [name for name in others if there[self._species.index(name)] == 0.0]
+        return [name for name in others if name not in zero], zero
 
 
 def outer_species(
@@ -135,7 +149,7 @@ def _table(path: Path) -> ModelOutput:
         heads[name][0]: (("level",), [row.number(name) for row in rows], {"units": "ppm" if plain else heads[name][1]})
         for name in columns
     }
-    places = [row.number(names[0], least=1e-3) for row in rows] if is_profile else [1e5]
+    places = [row.number(names[0], least=1e-3 if first == "pressure" else 0.0) for row in rows] if is_profile else [1e5]
     attributes = {"units": unit if is_profile else "Pa"}
     return ModelOutput(xr.Dataset(variables, {"level": ("level", places, attributes)}), str(path), path)
 

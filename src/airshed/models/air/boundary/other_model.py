@@ -196,8 +196,8 @@ class OtherModel:
             return records[0][1], records[0][1], 0.0
         numbers = np.arange(times.size)
         if self._repeats:  # the year of the files in the years before, of and after the time
-            year = when.astype("datetime64[Y]") - times[0].astype("datetime64[Y]")
-            shifted = [_in_year(times, year + turn) for turn in (-1, 0, 1)]
+            years = int((when.astype("datetime64[Y]") - times[0].astype("datetime64[Y]")).astype(np.int64))
+            shifted = [_in_year(times, years + turn) for turn in (-1, 0, 1)]
             times, numbers = np.concatenate(shifted), np.tile(numbers, 3)
         after = int(np.clip(np.searchsorted(times, when, side="right"), 0, times.size - 1))
         before = max(after - 1, 0) if when < times[after] else after
@@ -224,10 +224,10 @@ class OtherModel:
         return None
 
 
-def _in_year(times: NDArray[np.datetime64], years: np.timedelta64) -> NDArray[np.datetime64]:
-    """Return times moved by whole years, with the same time since the begin of the year."""
-    begins = times.astype("datetime64[Y]")
-    return np.asarray((begins + years).astype("datetime64[ns]") + (times - begins.astype("datetime64[ns]")))
+def _in_year(times: NDArray[np.datetime64], years: int) -> NDArray[np.datetime64]:
+    """Return times moved by whole years, on the same day of the month; 29 February becomes 1 March."""
+    begins = times.astype("datetime64[M]")
+    return np.asarray((begins + 12 * years).astype("datetime64[ns]") + (times - begins.astype("datetime64[ns]")))
 
 
 class SpeciesAtPoints:
