@@ -27,7 +27,7 @@ _SAME: Mapping[str, tuple[str, ...]] = {
     "kg kg-1": (*_NUMBER, "kg kg-1"),
     "m2 s-1": ("m2/s",),
     "m2 s-2": ("m2/s2",),
-    "m": ("meter", "metre", "meters", "metres", "m of water equivalent"),
+    "m": ("meter", "metre", "meters", "metres", "gpm", "m of water equivalent"),
     "1": _NUMBER,
     "kg m-2 s-1": ("kg/m2/s", "kg/(m2 s)"),
     "W m-2": ("w m-2", "w/m2"),

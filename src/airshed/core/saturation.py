@@ -30,6 +30,25 @@ def saturation_vapour_pressure(temperature: Array) -> Array:
     return exponent
 
 
+_TRIPLE: Final = 273.16  # [K]
+_ALL_ICE: Final = 250.16  # [K]
+
+
+def mixed_phase_saturation(temperature: Array) -> Array:
+    """Return the saturation vapour pressure [Pa] that relative humidity of weather models refers to.
+
+    Over water above 273.16 K, over ice below 250.16 K, with ((T - 250.16)/23)^2 of the part over water in between;
+    each 611.21 Pa exp(a (T - 273.16)/(T - b)), a = 17.502 and b = 32.19 K over water, 22.587 and -0.7 K over ice
+    source  ECMWF, IFS Documentation CY41R2, Part IV, section 7.2.1 (b)
+    """
+    above = np.maximum(temperature, _COLDEST)
+    water, ice = (
+        611.21 * np.exp(factor * (above - _TRIPLE) / (above - pole)) for factor, pole in ((17.502, 32.19), (22.587, -0.7))
+    )
+    part = np.clip((above - _ALL_ICE) / (_TRIPLE - _ALL_ICE), 0.0, 1.0) ** 2
+    return np.asarray(part * water + (1.0 - part) * ice)
+
+
 def saturation_exponent(temperature: Array) -> Array:
     """Return the logarithm of the saturation vapour pressure relative to the freezing point, at a temperature [K]."""
     celsius = np.maximum(temperature, _COLDEST) - _FREEZING

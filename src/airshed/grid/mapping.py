@@ -81,7 +81,7 @@ class GridMapping:
         corners = directions(corner_lon, corner_lat)
         across_x = directions(*self.to_lonlat(*np.meshgrid(x_faces, y)))
         across_y = directions(*self.to_lonlat(*np.meshgrid(x, y_faces)))
-        eastward, northward = np.diff(across_x, axis=1), _north(lon, lat)
+        eastward, northward = np.diff(across_x, axis=1), northward_vectors(lon, lat)
         east = np.stack([-np.sin(np.radians(lon)), np.cos(np.radians(lon)), np.zeros_like(lon)], axis=-1)
         return Metrics(
             lon, lat, corner_lon, corner_lat,
@@ -178,7 +178,7 @@ def directions(lon: Array, lat: Array) -> Array:
     return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
 
 
-def _north(lon: Array, lat: Array) -> Array:
+def northward_vectors(lon: Array, lat: Array) -> Array:
     """Return the northward unit vectors (..., 3)."""
     east, north = np.radians(lon), np.radians(lat)
     return np.stack([-np.sin(north) * np.cos(east), -np.sin(north) * np.sin(east), np.cos(north)], axis=-1)

@@ -13,6 +13,7 @@ from xarray.backends import BackendArray
 from xarray.backends.netCDF4_ import NetCDF4ArrayWrapper
 from xarray.core import indexing
 
+from airshed.core.arrays import Array
 from airshed.core.data import Conversion
 from airshed.core.errors import DataError
 from airshed.io.netcdf import reading
@@ -28,28 +29,38 @@ class Field(NamedTuple):
 
 
 FIELDS: Mapping[str, Field] = {
-    "u": Field(("u", "u_component_of_wind", "var131"), -150.0, 150.0, "m s-1"),
-    "v": Field(("v", "v_component_of_wind", "var132"), -150.0, 150.0, "m s-1"),
-    "t": Field(("t", "temperature", "var130"), 150.0, 350.0, "K"),
-    "q": Field(("q", "specific_humidity", "var133"), -0.001, 0.1, "kg kg-1"),
+    "u": Field(("u", "u_component_of_wind", "var131", "ua", "uwnd"), -150.0, 150.0, "m s-1"),
+    "v": Field(("v", "v_component_of_wind", "var132", "va", "vwnd"), -150.0, 150.0, "m s-1"),
+    "t": Field(("t", "temperature", "var130", "ta"), 150.0, 350.0, "K"),
+    "q": Field(("q", "specific_humidity", "var133", "hus", "shum"), -0.001, 0.1, "kg kg-1"),
+    "r": Field(("r", "relative_humidity", "var157", "hur", "rhum"), -0.1, 2.0, "1"),
     "z": Field(("z", "geopotential", "var129"), -2e4, 8e5, "m2 s-2"),
+    "zs": Field((), -2e4, 1e5, "m2 s-2"),
+    "gh": Field(("gh", "geopotential_height", "var156", "zg", "hgt"), -2e3, 8e4, "m"),
+    "orog": Field(("orog", "hgtsfc"), -2e3, 1e4, "m"),
     "cc": Field(("cc", "fraction_of_cloud_cover"), -0.01, 1.01, "1"),
     "clwc": Field(("clwc", "specific_cloud_liquid_water_content", "var246"), -1e-6, 0.05, "kg kg-1"),
-    "sp": Field(("sp", "surface_pressure", "var134"), 30e3, 110e3, "Pa"),
+    "sp": Field(("sp", "surface_pressure", "var134", "ps"), 30e3, 110e3, "Pa"),
     "lnsp": Field(("lnsp", "logarithm_of_surface_pressure", "var152"), 10.3, 11.7, "1"),
-    "t2m": Field(("t2m", "2t", "2m_temperature", "var167"), 150.0, 350.0, "K"),
-    "u10": Field(("u10", "10u", "10m_u_component_of_wind", "var165"), -150.0, 150.0, "m s-1"),
-    "v10": Field(("v10", "10v", "10m_v_component_of_wind", "var166"), -150.0, 150.0, "m s-1"),
+    "t2m": Field(("t2m", "2t", "2m_temperature", "var167", "tas"), 150.0, 350.0, "K"),
+    "d2m": Field(("d2m", "2d", "2m_dewpoint_temperature", "var168"), 150.0, 350.0, "K"),
+    "u10": Field(("u10", "10u", "10m_u_component_of_wind", "var165", "uas"), -150.0, 150.0, "m s-1"),
+    "v10": Field(("v10", "10v", "10m_v_component_of_wind", "var166", "vas"), -150.0, 150.0, "m s-1"),
     "blh": Field(("blh", "boundary_layer_height", "var159"), 0.0, 10e3, "m"),
     "zust": Field(("zust", "friction_velocity", "var3228003"), -0.01, 10.0, "m s-1"),
-    "tcc": Field(("tcc", "total_cloud_cover", "var164"), -0.01, 1.01, "1"),
+    "tcc": Field(("tcc", "total_cloud_cover", "var164", "clt"), -0.01, 1.01, "1"),
     "lsm": Field(("lsm", "land_sea_mask", "var172"), -0.01, 1.01, "1"),
     "tp": Field(("tp", "total_precipitation", "var228"), -0.001, 1.0, "m"),
     "e": Field(("e", "evaporation", "var182"), -0.2, 0.1, "m"),
     "ssrd": Field(("ssrd", "surface_solar_radiation_downwards", "var169"), -1e5, 1e9, "J m-2"),
     "sshf": Field(("sshf", "surface_sensible_heat_flux", "var146"), -1e9, 1e9, "J m-2"),
 }
-"""Short name in the ERA5 documentation -> field. Sums may grow over the ten days of a forecast."""
+"""Short name in the ERA5 documentation -> field, with the names of CMIP and of NCEP's reanalyses; ``zs`` is ``z``
+without levels. Sums may grow over the ten days of a forecast.
+"""
+
+GROUND_NAMES: Mapping[str, str] = {"z": "zs", "gh": "orog"}
+"""Field of levels -> the same field without levels, which is that of the ground."""
 
 ALSO: Mapping[str, Mapping[str, float]] = {"tp": {"kg/m2": 1e-3}, "e": {"kg/m2": 1e-3}}
 """Units of another dimension that converters write -> their value in the field's unit: 1 kg/m2 of water is 1 mm."""
@@ -69,7 +80,9 @@ DIMENSIONS: Mapping[str, str] = {
     "plev": "level",
     "pressure_level": "level",
     "isobaricInhPa": "level",
+    "isobaricInPa": "level",
     "level_hPa": "level",
+    "levels": "level",
     "model_level": "level",
     "hybrid": "level",
     "ml": "level",
@@ -77,7 +90,7 @@ DIMENSIONS: Mapping[str, str] = {
 """Dimension names of GRIB converters and of the Climate Data Store, old and new -> the reader's."""
 
 MODEL_LEVEL_NAMES = frozenset({"model_level", "hybrid", "ml"})
-PRESSURE_LEVEL_NAMES = frozenset({"pressure_level", "isobaricInhPa", "level_hPa", "plev"})
+PRESSURE_LEVEL_NAMES = frozenset({"pressure_level", "isobaricInhPa", "isobaricInPa", "level_hPa", "plev"})
 
 _NUMBERED = re.compile(r"(.+?)_[0-9]+")
 
@@ -160,6 +173,9 @@ class StoredField:
     coordinates  the reader's names -> values, in the reader's order
     unit         conversion of the file's numbers to ERA5's unit
     size         of the file [bytes] when it was opened: HDF5 reads the missing end of a truncated file as zeros
+    points       latitude and longitude (y, x) where these are not the axes
+    since        start of the interval of each time, in the reader's order, where the file states it
+    along_grid   whether a wind is along the axes of the file's grid
     """
 
     path: Path
@@ -175,6 +191,9 @@ class StoredField:
     level_kind: str
     unit: Conversion
     size: int
+    points: tuple[Array, Array] | None = None
+    since: NDArray[np.datetime64] | None = None
+    along_grid: bool = False
 
     def read(self, wanted: Mapping[str, Places]) -> NDArray[Any]:
         """Return the values at some indices of each axis, by the reader's numbering; raise DataError for errors."""
@@ -225,7 +244,7 @@ class StoredField:
 
     def _field(self) -> Field:
         """Return the range of the values, and their unit."""
-        return FIELDS["z" if self.name == "zs" else self.name]
+        return FIELDS[self.name]
 
     def _check(self, values: NDArray[Any], wanted: Mapping[str, Places]) -> None:
         """Raise DataError at the first value that is not finite or out of range."""
@@ -300,7 +319,8 @@ def time_reader(field: xr.Variable) -> Callable[[Sequence[int]], NDArray[Any]]:
     """
     lazy = getattr(field, "_data", None)
     if not isinstance(lazy, indexing.LazilyIndexedArray) or not isinstance(lazy.array, MultiFileField):
-        return lambda times: np.asarray(field.isel(time=times).values)
+        of_times = next(dim for dim in field.dims if str(dim).endswith("time"))
+        return lambda times: np.asarray(field.isel({of_times: times}).values)
     array, places = lazy.array, lazy.array.places(lazy.key.tuple)
     return lambda times: array.read({**places, "time": places["time"][times]})
 

@@ -20,7 +20,7 @@ from airshed.core.files import note_input
 from airshed.core.text import nearest
 from airshed.grid.mapping import GridMapping, LonLat
 from airshed.grid.projected import MapProjection, projection
-from airshed.io.netcdf import open_netcdf
+from airshed.io.grib import open_file
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -89,7 +89,7 @@ def read_grid(path: Path, margin: int = 0) -> FileGrid:
 def _cached(path: Path, stamp: int, is_griddesc: bool) -> FileGrid:
     if is_griddesc:
         return _of_griddesc(path.with_name(path.name.partition(":")[0]), path.name.partition(":")[2])
-    with open_netcdf(path) as dataset:
+    with open_file(path) as dataset:
         if "MAP_PROJ" in dataset.attrs:
             return _of_wrf(dataset, path)
         if "GDTYP" in dataset.attrs:

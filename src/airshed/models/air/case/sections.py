@@ -120,10 +120,11 @@ class TransportSection(Section):
 class MeteorologySection(Section):
     """Meteorological input: wind, temperature, clouds and precipitation."""
 
-    kind: Literal["era5", "wrf", "uniform", "given"] = setting(
+    kind: Literal["era5", "files", "wrf", "uniform", "given"] = setting(
         "given",
-        "`era5` and `wrf` read files; `uniform` uses the values below in all cells; `given` is for data or "
-        "functions in Python, `Simulation(case, meteorology=...)`.",
+        "`files` reads netCDF or GRIB files on pressure levels or ERA5's model levels, such as those of ECMWF and NCEP; "
+        "`era5` does the same and adds the notice of ERA5's licence to results. `wrf` reads output of WRF; `uniform` uses the values below in all cells; `given` is for "
+        "data or functions in Python, `Simulation(case, meteorology=...)`.",
     )
     every: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Interval)] = setting(
         "auto",
@@ -131,7 +132,7 @@ class MeteorologySection(Section):
         "hour, or 1/24 of the length of a case shorter than a day.",
     )
     files: tuple[PathText, ...] = setting(
-        (), "netCDF files, relative to the case; `*` matches any text.", only_for=("era5", "wrf")
+        (), "netCDF or GRIB files, relative to the case; `*` matches any text.", only_for=("era5", "files", "wrf")
     )
     eastward: Speed = setting("0 m/s", "wind towards the east.", only_for="uniform")
     northward: Speed = setting("0 m/s", "wind towards the north.", only_for="uniform")
@@ -170,7 +171,7 @@ class MeteorologySection(Section):
 
     @model_validator(mode="after")
     def _sources(self) -> Self:
-        if self.kind in ("era5", "wrf") and not self.files:
+        if self.kind in ("era5", "files", "wrf") and not self.files:
             raise refuse(f'{KEY}.kind = "{self.kind}" needs {KEY}.files, such as files = ["meteorology/*.nc"]')
         if self.cloud_top.value <= self.cloud_base.value:
             raise refuse(f"{KEY}.cloud_top = {self.cloud_top.text!r} must lie above {KEY}.cloud_base")

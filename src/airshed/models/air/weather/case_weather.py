@@ -210,7 +210,7 @@ def _of_window(
                 "eastward_wind, or a function that takes seconds and returns one"
             )
         return given if window is None else MeteorologyWindow(given, window, grid)
-    if settings.kind == "era5":
+    if settings.kind in ("era5", "files"):
         from airshed.models.air.weather.era5 import Era5Meteorology
         from airshed.models.air.weather.era5_data import ReadingPlan, open_part
 
@@ -229,7 +229,7 @@ def _of_window(
         return _with_daytime_diffusivity(case, grid if window is None else grid.part(window), steady)
     raise CaseError(
         "this case has no meteorology: give it to Simulation(case, meteorology=...), or set "
-        'meteorology.kind to "era5", "wrf" or "uniform"'
+        'meteorology.kind to "files", "wrf" or "uniform"'
     )
 
 

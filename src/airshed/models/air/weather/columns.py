@@ -27,6 +27,8 @@ class Columns:
     """[m2 s-2] above any reference level, None if heights follow from temperature"""
     ground_wind: tuple[Array, Array] | None = None
     """[m/s] at 10 m, used at the ground; None: the wind is constant below the lowest level"""
+    ground_vapour: Array | None = None
+    """[mol/mol] near the ground; None: humidity is constant below the lowest level"""
     heights: Array | None = None
     """[m] above the ground, where the data has them"""
     extra: Mapping[str, Array] = field(default_factory=dict)
@@ -52,7 +54,7 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
     """Return pressures at ``faces`` [m above ground], and means over the layers of fields linear in height.
 
     The means (layer, lat, lon) are for "east", "north", "water_vapour", "temperature", and the extra fields.
-    Temperature and humidity are constant below the lowest level. The pressure at the faces is hydrostatic:
+    Temperature, and humidity without a value at the ground, are constant below the lowest level. The pressure at the faces is hydrostatic:
     ln p = ln ps - integral of g / (R Tv) dz. The inverse of temperature is linear in height and averaged, as there.
     raises  DataError if the data does not reach the top of the layers
     """
@@ -63,6 +65,8 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
         "temperature": columns.temperature, **columns.extra,
     }  # fmt: skip
     at_ground = dict(zip(("east", "north"), columns.ground_wind or (), strict=False))
+    if columns.ground_vapour is not None:
+        at_ground["water_vapour"] = columns.ground_vapour
     nodes = np.empty((1 + len(fields), len(columns.pressure) + 1, *ps.shape))
     for (name, values), node in zip(fields.items(), nodes[1:], strict=True):
         ground = at_ground.get(name)

@@ -7,6 +7,7 @@ import xarray as xr
 
 from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, GRAVITY
+from airshed.core.saturation import mixed_phase_saturation, saturation_vapour_pressure
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import full_level_pressure
@@ -98,11 +99,13 @@ class Era5Columns:
         self._grid, self._points, self._head = area.grid, Points(head.lat, head.lon, area), head
         self._start, self._instants = start.astype("datetime64[ns]"), data.instants
         self._land_at_points = self._points.from_cells(np.ones(area.whole.shape[1:]) if land is None else land)
+        self._rotation = None if head.rotation is None else self._points.of(head.rotation)
         self._air_mass = None if head.air_mass is None else self._points.of(head.air_mass)
 
     def instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
         given = {name: np.asarray(values, np.float64) for name, values in self._instants(index).items()}
+        self._turn_winds(given)
         cells, extra = self._points.cells, self._head.extra
 
         def surface(name: str) -> Array | None:
@@ -133,7 +136,16 @@ class Era5Columns:
             **{each.name: cells(given[name]) for each, name in extra if each.place == "surface"},
         }  # fmt: skip
         fields = {name: values for name, values in found.items() if values is not None}
-        return Instant(fields, temperature_is_read="t" in given or "z" in given)
+        return Instant(fields, temperature_is_read=bool({"t", "z", "gh"} & given.keys()))
+
+    def _turn_winds(self, given: dict[str, Array]) -> None:
+        """Replace winds along the axes of the data by those to the east and north."""
+        if self._rotation is None:
+            return
+        cosine, sine = np.cos(self._rotation), np.sin(self._rotation)
+        for x, y in (("u", "v"), ("u10", "v10")):
+            if {x, y} <= given.keys():
+                given[x], given[y] = cosine * given[x] - sine * given[y], sine * given[x] + cosine * given[y]
 
     def _rate(self, given: Given, name: str, factor: float) -> Array | None:
         """Return the rate of a quantity that ERA5 accumulates over the hour before each time.
@@ -160,16 +172,20 @@ class Era5Columns:
         else:
             pressure = np.broadcast_to(levels[:, None, None].astype(np.float64), given["u"].shape)
         geopotential = None if on_model_levels else given.get("z")
+        if geopotential is None and not on_model_levels and "gh" in given:
+            geopotential = GRAVITY * given["gh"]
         if surface_pressure is None:
             assert geopotential is not None
-            ground = given["zs"] / GRAVITY if "zs" in given else np.zeros(pressure.shape[1:])
+            ground = given["zs"] / GRAVITY if "zs" in given else given.get("orog", np.zeros(pressure.shape[1:]))
             dry = thickness_temperature(pressure, geopotential, np.zeros(pressure.shape))
             surface_pressure = pressure_of_height(pressure, geopotential / GRAVITY, dry, ground)
 
-        # The wind at 10 m is used at the ground if the lowest level is higher.
+        # The wind at 10 m and the dew point at 2 m are used at the ground if the lowest level is higher.
         low_wind = None if on_model_levels or not {"u10", "v10"} <= given.keys() else (given["u10"], given["v10"])
-        vapour = self._vapour(given, when, pressure, surface_pressure)
-        temperature = given.get("t")
+        temperature, ground_vapour = given.get("t"), None
+        vapour = self._vapour(given, when, pressure, surface_pressure, geopotential)
+        if "d2m" in given and not on_model_levels:
+            ground_vapour = saturation_vapour_pressure(given["d2m"]) / surface_pressure
         if temperature is None:
             temperature = self._temperature(given, when, pressure, surface_pressure, vapour, geopotential)
         extra = {each.name: given[name] for each, name in self._head.extra if each.place == "cells"}
@@ -182,14 +198,23 @@ class Era5Columns:
             temperature,
             geopotential,
             low_wind,
+            ground_vapour,
             extra=extra,
         )
 
-    def _vapour(self, given: Given, when: np.datetime64, pressure: Array, surface_pressure: Array) -> Array:
+    def _vapour(
+        self, given: Given, when: np.datetime64, pressure: Array, surface_pressure: Array, geopotential: Array | None
+    ) -> Array:
         """Return water vapour [mol/mol] of the data, or at the standard relative humidity."""
         if "q" in given:
             return atmosphere.mole_fraction(np.maximum(given["q"], 0.0))
         temperature = given.get("t")
+        if "r" in given and (temperature is not None or geopotential is not None):
+            if temperature is None:
+                assert geopotential is not None
+                temperature = thickness_temperature(pressure, geopotential, np.zeros(pressure.shape))
+            saturated = np.minimum(mixed_phase_saturation(temperature) / pressure, 1.0)
+            return np.asarray(np.clip(given["r"], 0.0, 1.2) * saturated)
         if temperature is None:
             sea_level = atmosphere.sea_level_temperature(when, self._points.lat)[:, None]
             temperature = atmosphere.standard_lapse(sea_level, pressure)

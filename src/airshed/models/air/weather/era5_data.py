@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.scattered import axis_rotation
 from airshed.grid.window import Window
 from airshed.io.era5 import full_level_pressure, open_era5
 from airshed.io.era5_fields import time_reader
@@ -23,9 +24,11 @@ from airshed.models.air.weather.atmosphere import STANDARD_PRESSURE
 from airshed.models.air.weather.columns import above_ground
 from airshed.models.air.weather.era5_times import (
     ACCUMULATED,
+    STEADY,
     Begins,
     ForcingTimes,
-    growing_sums,
+    Intervals,
+    accumulations,
     hourly_amounts,
     sum_provenance,
 )
@@ -78,13 +81,14 @@ class Era5Head:
     """Properties of ERA5 data around a grid, known before an instant is read.
 
     period    instants of the case, and their indices in the data
-    lat, lon  [degrees]  of the points around the whole grid
+    lat, lon  [degrees]  of the points around the whole grid: axes, or (y, x) on a projection
     levels    numbers of model levels, or pressures [Pa], from the ground up
     names     names of the fields of an instant
     land      [1]  land fraction of the whole grid in the data; None without
     air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None if the data has temperature
     extra     fields that processes request and the data has, each with its name in the data
-    sums      accumulated fields with growing sums, and the times at which sums restart
+    sums      accumulated fields that are not sums of one hour: their intervals, or the times at which sums restart
+    rotation  angle from east to the winds' x axis [rad] at the points (y, x); None for winds to the east and north
     """
 
     period: ForcingTimes
@@ -97,12 +101,13 @@ class Era5Head:
     air_mass: Array | None
     provenance: dict[str, str]
     extra: tuple[tuple[WeatherField, str], ...] = ()
-    sums: Mapping[str, Begins] = field(default_factory=dict)
+    sums: Mapping[str, Begins | Intervals] = field(default_factory=dict)
+    rotation: Array | None = None
 
     @property
     def needs_heat(self) -> bool:
         """True if the depth of the boundary layer depends on the heat input since the morning."""
-        return not self.names & {"blh", "t", "z"}
+        return not self.names & {"blh", "t", "z", "gh"}
 
 
 @dataclass(frozen=True)
@@ -195,14 +200,21 @@ def _around(
     # Optional fields that are not requested are not read.
     wanted = {name for each in extra for name in each.era5}
     others = [name for each in of_use("optional") for name in each.era5 if name in dataset and name not in wanted]
+    others += ["r"] if {"q", "r"} <= set(dataset) else []
     data = dataset.drop_vars(others).assign_attrs(unused=[*dataset.attrs.get("unused", ()), *others])
 
     # Period, levels and area.
-    period = ForcingTimes.of(data["time"].values, start, length)
+    steady = bool(data.attrs.get("steady"))
+    period = STEADY if steady else ForcingTimes.of(data["time"].values, start, length)
     on_model_levels = _on_model_levels(data)
     around = covering(data, grid)
     lat, lon = (np.asarray(around[name].values, dtype=np.float64) for name in ("latitude", "longitude"))
-    sums, land = growing_sums(around, period.source[0]), None
+    sums, land = accumulations(around, period.source[0]), None
+    rotation = axis_rotation(lat, lon) if around["u"].attrs.get("along_grid") else None
+    if lat.ndim == 2 and not {"t", "z", "gh"} & set(around):
+        raise DataError(
+            f"{around['u'].attrs['file']} is on a projection and has no temperature; add t, z or gh on its levels"
+        )
     if "lsm" in around:
         mask = around["lsm"].isel(time=0) if "time" in around["lsm"].dims else around["lsm"]
         cells = Points(lat, lon, Area.of(grid, None)).cells(np.asarray(mask.values, dtype=np.float64))
@@ -211,9 +223,9 @@ def _around(
     return around, Era5Head(
         period, lat, lon, np.asarray(around["level"].values), on_model_levels,
         frozenset(map(str, around.data_vars)) - {"lsm"}, land,
-        None if "t" in around else humidity_plane(around, period.source),
+        None if {"t", "z", "gh"} & set(around) else humidity_plane(around, period.source),
         era5_provenance(around, period.held, extra, lambda name: sum_provenance(sums, name)),
-        tuple((each, name) for each, name in found if name in around), sums,
+        tuple((each, name) for each, name in found if name in around), sums, rotation,
     )  # fmt: skip
 
 
@@ -256,7 +268,10 @@ class _FieldReader:
     def __init__(self, dataset: xr.Dataset, head: Era5Head) -> None:
         self._period, self._sums, self._all_times = head.period, head.sums, dataset["time"].values
         self._fields = {str(name): dataset.variables[name] for name in dataset.data_vars if name != "lsm"}
-        self._at_times = {name: time_reader(field) for name, field in self._fields.items() if "time" in field.dims}
+        self._at_times = {
+            name: time_reader(field) for name, field in self._fields.items()
+            if {"time", f"{name}_time"} & set(field.dims)
+        }
 
     def __call__(self, indices: Sequence[int]) -> list[Fields]:
         """Return the values of each instant, contiguous."""
@@ -269,9 +284,13 @@ class _FieldReader:
         if name not in self._at_times:
             values = np.array(field.values, np.float64, order="C")
             return [values[None] if accumulated else values] * len(indices)
-        if name in self._sums:
+        begins = self._sums.get(name)
+        if isinstance(begins, Intervals):
+            whens = (self._all_times[self._period.source[index]] for index in indices)
+            return [begins.hourly_amounts(self._at_times[name], when) for when in whens]
+        if begins is not None:
             places, read = (self._period.source[index] for index in indices), self._at_times[name]
-            return [hourly_amounts(read, place, self._all_times, self._sums[name]) for place in places]
+            return [hourly_amounts(read, place, self._all_times, begins) for place in places]
         hours, end = 2 if accumulated and self._period.is_hourly else 1, field.sizes["time"]
         spans = [range(first, min(first + hours, end)) for first in (self._period.source[index] for index in indices)]
         times = sorted({place for span in spans for place in span})
@@ -287,7 +306,7 @@ class _FieldReader:
 def _parts(read: _FieldReader, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
     """Return the values of an instant for each of several windows."""
     whole = read([index])[0]
-    cuts = [(..., where["latitude"], where["longitude"]) for where in places]
+    cuts = [(..., *where.values()) for where in places]
     return [{name: np.ascontiguousarray(values[cut]) for name, values in whole.items()} for cut in cuts]
 
 
@@ -296,9 +315,9 @@ def _on_model_levels(dataset: xr.Dataset) -> bool:
     on_model_levels, wind = bool(dataset.attrs["level_kind"] == "model"), dataset["u"].attrs["file"]
     if on_model_levels and not {"sp", "lnsp"} & set(dataset):
         raise DataError(f"{wind} has model levels, which need the surface pressure: add a file with sp or lnsp")
-    if not {"sp", "lnsp", "z"} & set(dataset):
+    if not {"sp", "lnsp", "z", "gh"} & set(dataset):
         raise DataError(
-            "the meteorology's pressure levels need the height of the ground: add sp (surface pressure) or z"
+            "the meteorology's pressure levels need the height of the ground: add sp (surface pressure), z or gh"
         )
     levels = np.asarray(dataset["level"].values)
     if levels.size < 2:

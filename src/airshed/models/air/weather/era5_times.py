@@ -64,6 +64,10 @@ class ForcingTimes:
         return cls(tuple(times), tuple(source), held, interval == 3600.0)
 
 
+STEADY: Final = ForcingTimes((0.0,), (0,), held=False, is_hourly=False)
+"""Data without times: one instant, valid always."""
+
+
 def _text(when: np.datetime64) -> str:
     """Return a time to the minute."""
     return str(when.astype("datetime64[m]"))
@@ -91,6 +95,15 @@ _ROUND_OFF: Final = 1e-4
 _HOUR: Final = 3600.0
 _RUN: Final = 6.0 * _HOUR
 """Sums restart at 00, 06, 12 or 18 UTC."""
+
+
+def accumulations(around: xr.Dataset, first: int) -> "dict[str, Begins | Intervals]":
+    """Return the accumulated fields that are not sums of one hour, with their intervals or the times of restarts.
+
+    first  index of the first instant that the case needs
+    """
+    stated = {name: Intervals.of(around[name]) for name in ACCUMULATED if name in around}
+    return {**growing_sums(around, first), **{name: each for name, each in stated.items() if each is not None}}
 
 
 def growing_sums(around: xr.Dataset, first: int) -> dict[str, Begins]:
@@ -167,14 +180,67 @@ def _begins_by_size(values: Array, times: Array, interval: float) -> Begins:
     return frozenset((times[1:][drops] % SECONDS_PER_DAY).tolist())
 
 
-def sum_provenance(sums: Mapping[str, Begins], name: str) -> str:
+def sum_provenance(sums: "Mapping[str, Begins | Intervals]", name: str) -> str:
     """Return the accumulation period of a field, for the provenance; empty for fields that are not accumulated."""
     if name not in ACCUMULATED:
         return ""
     if name not in sums:
         return "sums of one hour"
-    since = "midnight UTC" if len(sums[name]) == 1 else "the start of each forecast"
+    begins = sums[name]
+    if isinstance(begins, Intervals):
+        return "sums over the intervals in the files"
+    since = "midnight UTC" if len(begins) == 1 else "the start of each forecast"
     return f"differences of growing sums since {since}"
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Sums over intervals that the data states, such as those of a forecast.
+
+    ends, starts  times of each sum, ``ends`` rising
+    """
+
+    ends: NDArray[np.datetime64]
+    starts: NDArray[np.datetime64]
+
+    @classmethod
+    def of(cls, field: xr.DataArray) -> "Intervals | None":
+        """Return the intervals of a field of the reader; None where they are unknown."""
+        name = str(field.name)
+        if f"{name}_since" not in field.coords:
+            return None
+        return cls(*(field[f"{name}_{part}"].values.astype("datetime64[ns]") for part in ("time", "since")))
+
+    def hourly_amounts(self, read: Callable[[Sequence[int]], Array], when: np.datetime64) -> Array:
+        """Return the amounts per hour before and after a time (2, lat, lon); one where the other is unknown.
+
+        read  returns the sums (time, lat, lon) of some instants, by their indices
+        """
+        found = {
+            index: None
+            for side in ("left", "right")
+            for index in [int(np.searchsorted(self.ends, when, side=side))]  # type: ignore[call-overload]
+            if index < self.ends.size and self._begin(index) <= when
+        }
+        if not found:
+            span = " to ".join(_text(each) for each in (self._begin(0), self.ends[-1]))
+            raise DataError(f"the weather has sums of rain or radiation for {span}, not for {_text(when)}; add files")
+        return np.stack([self._amount(read, index) for index in found])
+
+    def _begin(self, index: int) -> np.datetime64:
+        """Return the begin of the time that one sum covers and the one before does not."""
+        return np.datetime64(self.ends[index - 1] if self._continues(index) else self.starts[index])
+
+    def _continues(self, index: int) -> bool:
+        """Return whether a sum continues the one before."""
+        return index > 0 and bool(self.starts[index] == self.starts[index - 1])
+
+    def _amount(self, read: Callable[[Sequence[int]], Array], index: int) -> Array:
+        hours = float((self.ends[index] - self._begin(index)) / np.timedelta64(3600, "s"))
+        if self._continues(index):
+            before, after = read([index - 1, index])
+            return np.asarray((after - before) / hours)
+        return np.asarray(read([index])[0] / hours)
 
 
 def hourly_amounts(
