@@ -127,6 +127,8 @@ lock: ## update the versions in requirements.lock
 		$(LOCK) - --no-deps --upgrade --output-file .ci/bmi-tester.lock
 	@printf '%s\n' distributed dask cloudpickle fsspec locket msgpack partd psutil tblib toolz tornado zict importlib-metadata zipp | \
 		$(LOCK) - --no-deps --upgrade --output-file .ci/dask.lock
+	@printf '%s\n' eccodes eccodeslib eckitlib findlibs cffi pycparser attrs | \
+		$(LOCK) - --no-deps --upgrade --output-file .ci/grib.lock
 	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --extra docs --constraints requirements-dev.lock --output-file .ci/docs.lock
 	@rm -rf $(VENV)-lock
 

@@ -43,7 +43,8 @@ def mixed_phase_saturation(temperature: Array) -> Array:
     """
     above = np.maximum(temperature, _COLDEST)
     water, ice = (
-        611.21 * np.exp(factor * (above - _TRIPLE) / (above - pole)) for factor, pole in ((17.502, 32.19), (22.587, -0.7))
+        611.21 * np.exp(factor * (above - _TRIPLE) / (above - pole))
+        for factor, pole in ((17.502, 32.19), (22.587, -0.7))
     )
     part = np.clip((above - _ALL_ICE) / (_TRIPLE - _ALL_ICE), 0.0, 1.0) ** 2
     return np.asarray(part * water + (1.0 - part) * ice)

@@ -36,9 +36,7 @@ class ScatteredWeights:
         number = triangles.find_simplex(places)
         inside, affine = number >= 0, triangles.transform[np.maximum(number, 0)]
         away = places - affine[..., 2, :]
-        first, second = (
-            affine[..., row, 0] * away[..., 0] + affine[..., row, 1] * away[..., 1] for row in (0, 1)
-        )
+        first, second = (affine[..., row, 0] * away[..., 0] + affine[..., row, 1] * away[..., 1] for row in (0, 1))
         weight = np.stack([first, second, 1.0 - first - second], axis=-1)
         return cls(triangles.simplices[np.maximum(number, 0)].astype(np.intp), weight, inside)
 
@@ -59,10 +57,10 @@ def _stereographic(lat: Array, lon: Array, centre: Array) -> Array:
     of_points = directions(lon, lat)
 
     def along(axis: Array) -> Array:
-        return of_points[..., 0] * axis[0] + of_points[..., 1] * axis[1] + of_points[..., 2] * axis[2]
+        return np.asarray(of_points[..., 0] * axis[0] + of_points[..., 1] * axis[1] + of_points[..., 2] * axis[2])
 
     depth = 1.0 + along(middle)
-    return np.stack([along(ahead) / depth, along(np.cross(middle, ahead)) / depth], axis=-1)
+    return np.asarray(np.stack([along(ahead) / depth, along(np.cross(middle, ahead)) / depth], axis=-1))
 
 
 def axis_rotation(lat: Array, lon: Array) -> Array:
@@ -70,4 +68,5 @@ def axis_rotation(lat: Array, lon: Array) -> Array:
     along = np.gradient(directions(lon, lat), axis=1, edge_order=min(lon.shape[1] - 1, 2))
     angle = np.radians(lon)
     east = np.stack([-np.sin(angle), np.cos(angle), np.zeros_like(angle)], axis=-1)
-    return np.arctan2(np.sum(along * northward_vectors(lon, lat), axis=-1), np.sum(along * east, axis=-1))
+    north = northward_vectors(lon, lat)
+    return np.asarray(np.arctan2(np.sum(along * north, axis=-1), np.sum(along * east, axis=-1)))

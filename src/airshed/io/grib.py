@@ -141,12 +141,12 @@ def _variable(
     missing = [(time, level) for time in times for level in levels if (time, level) not in found]
     if missing:
         time, level = missing[0]
-        place = f"{level / 100.0:g} hPa" if first.levels == "pressure" else f"level {level:g}"
-        raise DataError(f"{path}: {first.original} lacks {place} at {str(time)[:16]}; download it again")
+        gap = f"{level / 100.0:g} hPa" if first.levels == "pressure" else f"level {level:g}"
+        raise DataError(f"{path}: {first.original} lacks {gap} at {str(time)[:16]}; download it again")
 
     # Dimensions and coordinates.
-    time = axes.dimension("time", np.array(times, "datetime64[ns]"), {"standard_name": "time"})
-    dims, has_levels = [time], bool(first.levels)
+    time_dim = axes.dimension("time", np.array(times, "datetime64[ns]"), {"standard_name": "time"})
+    dims, has_levels = [time_dim], bool(first.levels)
     if has_levels:
         dim, attributes = _LEVELS[first.levels]
         dims.append(axes.dimension(dim, np.array(levels), attributes))
@@ -154,10 +154,10 @@ def _variable(
     table = [[found[moment, level] for level in levels] for moment in times]
     since = np.array([row[0].since for row in table], "datetime64[ns]")
     if (since != np.array(times, "datetime64[ns]")).any():
-        coordinates[f"{name}_since"] = xr.Variable((time,), since)
+        coordinates[f"{name}_since"] = xr.Variable((time_dim,), since)
     lazy = indexing.LazilyIndexedArray(_Messages(path, grid, table, has_levels))
-    attributes = {"units": first.unit, "GRIB_uvRelativeToGrid": int(first.relative)}
-    return xr.Variable(dims, lazy, attributes | ({MAPPING: MAPPING} if grid.mapping else {}))
+    about = {"units": first.unit, "GRIB_uvRelativeToGrid": int(first.relative)}
+    return xr.Variable(dims, lazy, about | ({MAPPING: MAPPING} if grid.mapping else {}))
 
 
 def _points(grid: GribGrid, axes: _Axes, coordinates: dict[str, xr.Variable]) -> tuple[str, str]:

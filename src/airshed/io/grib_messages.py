@@ -6,7 +6,7 @@ them, are split into messages of one field.
 source  WMO Manual on Codes, WMO-No. 306, Vol. I.2, FM 92 GRIB; https://confluence.ecmwf.int/display/ECC
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -248,8 +248,9 @@ def _grid(path: Path, library: Any, handle: Any) -> GribGrid:
     rows, columns = (int(library.codes_get_long(handle, name)) for name in sizes)
     if library.codes_get_long(handle, "alternativeRowScanning"):
         raise DataError(f"{path}: its rows alternate in direction; convert it, such as with cdo copy")
-    flips = not library.codes_get_long(handle, "jScansPositively"), bool(
-        library.codes_get_long(handle, "iScansNegatively")
+    flips = (
+        not library.codes_get_long(handle, "jScansPositively"),
+        bool(library.codes_get_long(handle, "iScansNegatively")),
     )
     by_columns = bool(library.codes_get_long(handle, "jPointsAreConsecutive"))
     grid = GribGrid(np.empty(0), np.empty(0), (rows, columns), by_columns, flips, None)
@@ -270,28 +271,29 @@ def _mapping(
 
     if not library.codes_is_defined(handle, "radius") or library.codes_get_long(handle, "earthIsOblate"):
         return None
-    radius, names = number("radius"), _PROJECTIONS.get(kind)
-    if names is None:
-        return None
     try:
-        found = projection(*names(number), radius=radius)
+        found = _projection(kind, number)
     except CaseError:
+        return None
+    if found is None:
         return None
     x, y = found.from_lonlat(lon, lat)
     return found, x.mean(axis=0), y.mean(axis=1)
 
 
-_PROJECTIONS: Final[Mapping[str, Any]] = {
-    "lambert": lambda number: (
-        "lambert", number("LoVInDegrees"), number("LaDInDegrees", "Latin1InDegrees"),
-        (number("Latin1InDegrees"), number("Latin2InDegrees")),
-    ),
-    "polar_stereographic": lambda number: (
-        "polar stereographic", number("orientationOfTheGridInDegrees"), 90.0, (number("LaDInDegrees"),)
-    ),
-    "mercator": lambda number: ("mercator", 0.0, 0.0, (number("LaDInDegrees"),)),
-    "rotated_ll": lambda number: (
-        "rotated pole", number("longitudeOfSouthernPoleInDegrees") + 180.0, -number("latitudeOfSouthernPoleInDegrees")
-    ),
-}  # fmt: skip
-"""Grid types of ecCodes -> kind, origin and parallels of the projection."""
+def _projection(kind: str, number: Callable[..., float]) -> GridMapping | None:
+    """Return the projection of a grid type of ecCodes, from its keys; None for other types."""
+    radius = number("radius")
+    if kind == "lambert":
+        parallels = number("Latin1InDegrees"), number("Latin2InDegrees")
+        origin = number("LoVInDegrees"), number("LaDInDegrees", "Latin1InDegrees")
+        return projection("lambert", *origin, parallels, radius)
+    if kind == "polar_stereographic":
+        lon, parallel = number("orientationOfTheGridInDegrees"), number("LaDInDegrees")
+        return projection("polar stereographic", lon, 90.0, (parallel,), radius)
+    if kind == "mercator":
+        return projection("mercator", 0.0, 0.0, (number("LaDInDegrees"),), radius)
+    if kind == "rotated_ll":
+        lon, lat = (number(f"{each}OfSouthernPoleInDegrees") for each in ("longitude", "latitude"))
+        return projection("rotated pole", lon + 180.0, -lat, (), radius)
+    return None

@@ -164,7 +164,7 @@ def test_winds_along_the_axes_of_a_projection_are_rotated(tmp_path: Path) -> Non
     plain = state_of(projected("earth", rotate=False), tmp_path)
     for name, values in turned.items():
         assert values == pytest.approx(plain[name], rel=1e-3)
-    wrong = state_of(projected("earth"), tmp_path)  # a rotation that is forgotten
+    wrong = state_of(projected("earth"), tmp_path)  # without the rotation
     assert np.abs(wrong["northward_air_flux"] / plain["northward_air_flux"] - 1.0).max() > 0.2
 
 
@@ -223,11 +223,11 @@ def test_files_without_a_time_are_steady(tmp_path: Path) -> None:
     first, last = meteorology.at(0.0), meteorology.at(86400.0)
     assert np.array_equal(first.eastward_air_flux, last.eastward_air_flux)
     assert meteorology.provenance["time"] == "none in the files: steady"
+    other = made_up("pressure")[["t"]]
+    other["level"].attrs["units"] = "Pa"
+    other.to_netcdf(tmp_path / "t.nc")
+    data.drop_vars("t").to_netcdf(tmp_path / "rest.nc")
     with pytest.raises(DataError, match="t has no data for"):
-        other = made_up("pressure")[["t"]]
-        other["level"].attrs["units"] = "Pa"
-        other.to_netcdf(tmp_path / "t.nc")
-        data.drop_vars("t").to_netcdf(tmp_path / "rest.nc")
         open_era5([tmp_path / "rest.nc", tmp_path / "t.nc"])
 
 

@@ -122,9 +122,10 @@ class MeteorologySection(Section):
 
     kind: Literal["era5", "files", "wrf", "uniform", "given"] = setting(
         "given",
-        "`files` reads netCDF or GRIB files on pressure levels or ERA5's model levels, such as those of ECMWF and NCEP; "
-        "`era5` does the same and adds the notice of ERA5's licence to results. `wrf` reads output of WRF; `uniform` uses the values below in all cells; `given` is for "
-        "data or functions in Python, `Simulation(case, meteorology=...)`.",
+        "`files` reads netCDF or GRIB files on pressure levels or ERA5's model levels, such as those of ECMWF and "
+        "NCEP; `era5` does the same and adds the notice of ERA5's licence to results. `wrf` reads output of WRF; "
+        "`uniform` uses the values below in all cells; `given` is for data or functions in Python, "
+        "`Simulation(case, meteorology=...)`.",
     )
     every: Annotated[Quantity | Literal["auto"], KeywordUnion(("auto",), Interval)] = setting(
         "auto",

@@ -54,7 +54,8 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
     """Return pressures at ``faces`` [m above ground], and means over the layers of fields linear in height.
 
     The means (layer, lat, lon) are for "east", "north", "water_vapour", "temperature", and the extra fields.
-    Temperature, and humidity without a value at the ground, are constant below the lowest level. The pressure at the faces is hydrostatic:
+    Temperature, and humidity without a value at the ground, are constant below the lowest level. The pressure at the
+    faces is hydrostatic:
     ln p = ln ps - integral of g / (R Tv) dz. The inverse of temperature is linear in height and averaged, as there.
     raises  DataError if the data does not reach the top of the layers
     """

@@ -23,7 +23,8 @@ from airshed.models.air.weather.columns import (
 from airshed.models.air.weather.diagnose import Diagnosis, Instant
 from airshed.models.air.weather.era5_data import Era5Data
 from airshed.models.air.weather.fields import WeatherField
-from airshed.models.air.weather.placement import Area, Points
+from airshed.models.air.weather.placement import Area
+from airshed.models.air.weather.points import Points
 from airshed.models.air.weather.state import CheckedSeries, around
 
 Given = Mapping[str, Array]

@@ -33,7 +33,8 @@ from airshed.models.air.weather.era5_times import (
     sum_provenance,
 )
 from airshed.models.air.weather.fields import WeatherField, era5_provenance, of_use
-from airshed.models.air.weather.placement import Area, Points, covering
+from airshed.models.air.weather.placement import Area
+from airshed.models.air.weather.points import Points, covering
 from airshed.parallel.communicator import Communicator, SingleRank
 
 
@@ -269,7 +270,8 @@ class _FieldReader:
         self._period, self._sums, self._all_times = head.period, head.sums, dataset["time"].values
         self._fields = {str(name): dataset.variables[name] for name in dataset.data_vars if name != "lsm"}
         self._at_times = {
-            name: time_reader(field) for name, field in self._fields.items()
+            name: time_reader(field)
+            for name, field in self._fields.items()
             if {"time", f"{name}_time"} & set(field.dims)
         }
 
@@ -306,8 +308,11 @@ class _FieldReader:
 def _parts(read: _FieldReader, places: Sequence[dict[str, slice]], index: int) -> list[Fields]:
     """Return the values of an instant for each of several windows."""
     whole = read([index])[0]
-    cuts = [(..., *where.values()) for where in places]
-    return [{name: np.ascontiguousarray(values[cut]) for name, values in whole.items()} for cut in cuts]
+    cuts = [tuple(where.values()) for where in places]
+    return [
+        {name: np.ascontiguousarray(values[..., rows, columns]) for name, values in whole.items()}
+        for rows, columns in cuts
+    ]
 
 
 def _on_model_levels(dataset: xr.Dataset) -> bool:

@@ -219,7 +219,7 @@ class Intervals:
         found = {
             index: None
             for side in ("left", "right")
-            for index in [int(np.searchsorted(self.ends, when, side=side))]  # type: ignore[call-overload]
+            for index in [int(np.searchsorted(self.ends, when, side=side))]
             if index < self.ends.size and self._begin(index) <= when
         }
         if not found:

@@ -90,8 +90,8 @@ FIELDS: Final = (
     ),
     WeatherField("air_density", "", "mol m-3", 0.0, text="Amount of air per volume", use="state", output="air_density"),
     WeatherField(
-        "water_vapour", "specific_humidity", "mol mol-1", 0.0, 1.0, text="Mixing ratio of water vapour", era5=("q", "r"),
-        use="state", output="water_vapour", standard_name="mole_fraction_of_water_vapor_in_air",
+        "water_vapour", "specific_humidity", "mol mol-1", 0.0, 1.0, text="Mixing ratio of water vapour",
+        era5=("q", "r"), use="state", output="water_vapour", standard_name="mole_fraction_of_water_vapor_in_air",
         variable=(-1e-3, 0.1, "kg kg-1"), missing="diagnosed: relative humidity of Manabe & Wetherald 1967",
     ),
     WeatherField(
@@ -166,14 +166,16 @@ FIELDS: Final = (
         "northward wind at 10 m", "", "m s-1", place="surface", text="Wind at 10 m", era5=("v10",), use="input"
     ),
     WeatherField(
-        "dew point at 2 m", "", "K", place="surface", text="Humidity near the ground, on pressure levels", era5=("d2m",),
-        use="input",
+        "dew point at 2 m", "", "K", place="surface", text="Humidity near the ground, on pressure levels",
+        era5=("d2m",), use="input",
     ),
     WeatherField("cloud of levels", "", "1", text="Cloud cover of each level", era5=("cc",), use="input"),
-    WeatherField("heights of the levels", "", "m", text="Height or geopotential of levels", era5=("z", "gh"), use="input"),
     WeatherField(
-        "height of the ground", "", "m", place="surface", text="Height or geopotential of the ground", era5=("zs", "orog"),
-        use="input",
+        "heights of the levels", "", "m", text="Height or geopotential of levels", era5=("z", "gh"), use="input"
+    ),
+    WeatherField(
+        "height of the ground", "", "m", place="surface", text="Height or geopotential of the ground",
+        era5=("zs", "orog"), use="input",
     ),
     WeatherField("land and sea", "", "1", place="surface", text="Land fraction", era5=("lsm",), use="input"),
     WeatherField(
@@ -325,8 +327,9 @@ def era5_provenance(
     names = set(map(str, dataset.data_vars))
     meanings = era5_names() | {name: each.name for each in extra for name in each.era5}
     level = "the ground's geopotential" if names & {"zs", "orog"} else "sea level, from geopotential"
+    hypsometric = "diagnosed: from the geopotential between levels (hypsometric)"
     rules = {
-        "temperature": "diagnosed: from the geopotential between levels (hypsometric)" if names & {"z", "gh"} else _PROFILE,
+        "temperature": hypsometric if names & {"z", "gh"} else _PROFILE,
         "surface_pressure": f"diagnosed: pressure at {level}", "precipitation": "not in the files: 0",
         "pressure": "diagnosed: hydrostatic (hypsometric heights of the levels)",
         "air_density": "diagnosed: hydrostatic, from pressure, temperature and humidity",
