@@ -21,8 +21,8 @@ from tests.io.synthetic_grib import (
 from airshed.core.errors import DataError
 from airshed.grid.scattered import axis_rotation
 from airshed.io.era5 import open_era5, read_era5
-from airshed.io.grib import open_file
 from airshed.io.grid_file import read_grid
+from airshed.io.netcdf import open_file
 
 ON_LAMBERT = {
     "gridType": "lambert", "Nx": 12, "Ny": 9, "DxInMetres": 50000, "DyInMetres": 50000, "shapeOfTheEarth": 6,

@@ -28,10 +28,9 @@ from airshed.io.era5_fields import (
     stem,
     value_reader,
 )
-from airshed.io.grib import open_file
 from airshed.io.hdf5 import check_heads
 from airshed.io.model_levels import half_levels
-from airshed.io.netcdf import reading
+from airshed.io.netcdf import open_file, reading
 
 LEVELS = 137
 

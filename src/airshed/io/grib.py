@@ -5,7 +5,6 @@ sum or mean over intervals has their starts in the coordinate ``NAME_since``; me
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,9 +15,8 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from airshed.core.errors import DataError
-from airshed.core.files import plain_file
-from airshed.io.grib_messages import GRIB, GribGrid, Message, decoded, eccodes, message_bytes, scan
-from airshed.io.netcdf import open_netcdf, reading
+from airshed.io.grib_messages import GribGrid, Message, decoded, eccodes, message_bytes, scan
+from airshed.io.netcdf import reading
 
 _LEVELS: Final = {"pressure": ("pressure_level", {"units": "Pa"}), "model": ("model_level", {"units": "1"})}
 _POINTS: Final = {"latitude": {"units": "degrees_north"}, "longitude": {"units": "degrees_east"}}
@@ -50,14 +48,6 @@ class _Messages(BackendArray):
                     field = decoded(library, message_bytes(file, message.pieces), self._grid, message.factor)
                     values[row, column] = field[points]
         return np.asarray((values if self._has_levels else values[:, 0])[single])
-
-
-def open_file(path: Path) -> xr.Dataset:
-    """Return a netCDF or GRIB file with values that are read lazily; raise DataError for any other file."""
-    with suppress(OSError), path.open("rb") as file:
-        if file.read(4) == GRIB:
-            return open_grib(plain_file(path))
-    return open_netcdf(path)
 
 
 def open_grib(path: Path) -> xr.Dataset:

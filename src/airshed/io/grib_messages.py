@@ -19,9 +19,6 @@ from airshed.core.errors import CaseError, DataError
 from airshed.grid.mapping import GridMapping
 from airshed.grid.projected import projection
 
-GRIB: Final = b"GRIB"
-"""First bytes of a GRIB file."""
-
 _PROFILES: Final = {
     "u": "u", "v": "v", "t": "t", "q": "q", "r": "r", "z": "z", "gh": "gh", "cc": "cc", "tcc": "cc", "clwc": "clwc",
     "clwmr": "clwc",

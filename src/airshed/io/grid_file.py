@@ -20,7 +20,7 @@ from airshed.core.files import note_input
 from airshed.core.text import nearest
 from airshed.grid.mapping import GridMapping, LonLat
 from airshed.grid.projected import MapProjection, projection
-from airshed.io.grib import open_file
+from airshed.io.netcdf import open_file
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -17,6 +17,8 @@ from airshed.io.hdf5 import HDF5, check_heads, hdf5
 if TYPE_CHECKING:
     import xarray as xr
 
+GRIB = b"GRIB"
+"""First bytes of a GRIB file."""
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _SCALING = frozenset({"scale_factor", "add_offset"})
 
@@ -84,6 +86,15 @@ def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
     return decoded
 
 
+def open_file(path: Path) -> "xr.Dataset":
+    """Return a netCDF or GRIB file with values that are read lazily; raise DataError for any other file."""
+    if not _first_bytes(path).startswith(GRIB):
+        return open_netcdf(path)
+    from airshed.io.grib import open_grib
+
+    return open_grib(path)
+
+
 def check_whole(path: Path) -> None:
     """Raise DataError if a classic file is shorter than its variables: netCDF would read the rest as zeros."""
     if not _first_bytes(path).startswith(_CLASSIC):
@@ -138,7 +149,7 @@ def _guess(start: bytes) -> str:
     """Return the type of the file instead of netCDF, and the remedy."""
     if not start:
         return ": it is empty; download it again"
-    if start.startswith(b"GRIB"):
+    if start.startswith(GRIB):
         return " but GRIB; download it as netCDF, or convert it with grib_to_netcdf"
     if start.startswith(b"PK"):
         return " but a zip archive; unpack it and name the files inside"
