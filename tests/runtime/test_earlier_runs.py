@@ -34,10 +34,10 @@ def run(case: airshed.Case, folder: Path, until: str | None = None, **options: A
 
 
 def flip(path: Path) -> None:
-    """Flip a bit in the middle of a restart, or of each file of one."""
+    """Flip a bit within a restart, or of each file of one."""
     for each in [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]:
         content = bytearray(each.read_bytes())
-        content[len(content) // 2] ^= 16
+        content[2 * len(content) // 5] ^= 16  # not in a header of the archive
         each.write_bytes(content)
 
 
@@ -212,12 +212,71 @@ def test_a_restart_of_another_model_is_refused(tmp_path: Path) -> None:
         run(case_of(), tmp_path / "run", resume=True)
 
 
-@pytest.mark.parametrize("until", [None, "20 min"])
-def test_a_longer_run_is_not_resumed_but_begun_at_the_end(tmp_path: Path, until: str | None) -> None:
-    run(case_of(), tmp_path / "run", until)
-    before, longer = contents(tmp_path / "run"), {**CASE["time"], "length": "3 h"}
-    with pytest.raises(CaseError, match=r"time\.length was .*, now is '3 h'.*time\.start, .* as initial\.file"):
-        run(case_of(time=longer), tmp_path / "run", resume=True)
+def longer(length: str, **sections: Any) -> airshed.Case:
+    return case_of(time={**CASE["time"], "length": length}, **sections)
+
+
+@pytest.mark.parametrize(("output", "until"), [
+    ({"strategy": "gather:sync"}, None), ({"compression": "zlib"}, None), ({"strategy": "files"}, None),
+    ({"strategy": "zarr"}, None), ({"statistic": "mean"}, None), ({"strategy": "mpiio"}, "20 min"),
+], ids=str)  # fmt: skip
+def test_a_run_is_made_longer_with_the_same_bits(tmp_path: Path, output: dict[str, Any], until: str | None) -> None:
+    outputs = [{"every": "20 min", **output}]
+    run(case_of(output=outputs), tmp_path / "run", until)
+    notices = run(longer("2 h", output=outputs), tmp_path / "run", resume=True)
+    assert f"resumed at {1 if until is None else 1 / 3:g} h of the case" in notices
+    run(longer("2 h", output=outputs), tmp_path / "whole")
+    found, expected = (
+        {path.name: path.read_bytes() for each in (folder, folder / "restart") for path in each.rglob("*")
+         if path.is_file() and not path.name.startswith(("summary", "run.json", "."))}
+        for folder in (tmp_path / "run", tmp_path / "whole")
+    )  # fmt: skip
+    assert len(found) >= 3
+    assert {name for name in {*found, *expected} if found.get(name) != expected.get(name)} == set()
+
+
+def test_a_run_whose_end_has_set_its_steps_is_made_longer_from_an_earlier_restart(tmp_path: Path) -> None:
+    """The restart at 65 min has a step of 5 min that the longer run does not take; the other one is too new, too."""
+    for length, notice in (("65 min", "resumed at 1 h"), ("125 min", "depend on the end of the earlier run")):
+        folder = tmp_path / length.replace(" ", "")
+        often = {"every": "60 min" if length == "65 min" else "10 min"}
+        run(longer(length, output=[{"every": "5 h"}], restart=often), folder)
+        if length == "125 min":
+            for path in states(folder)[:-1]:
+                path.unlink()
+        notices = run(longer("3 h", output=[{"every": "5 h"}], restart=often), folder, resume=True)
+        assert any(notice in each for each in notices)
+    run(longer("3 h", output=[{"every": "5 h"}], restart={"every": "60 min"}), tmp_path / "whole")
+    newest = [states(tmp_path / name)[-1].read_bytes() for name in ("65min", "whole")]
+    assert newest[0] == newest[1]
+
+
+def test_a_longer_run_that_is_killed_while_records_are_copied_copies_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(case_of(), tmp_path / "run")
+    write, calls = Store.write, []
+
+    def killed(self: Store, *arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        write(self, *arguments)
+
+    monkeypatch.setattr(Store, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(longer("2 h"), tmp_path / "run", resume=True)
+    monkeypatch.undo()
+    run(longer("2 h"), tmp_path / "run", resume=True)
+    run(longer("2 h"), tmp_path / "whole")
+    assert (tmp_path / "run" / "output.nc").read_bytes() == (tmp_path / "whole" / "output.nc").read_bytes()
+
+
+def test_a_shorter_run_and_one_with_other_steps_are_not_resumed(tmp_path: Path) -> None:
+    run(case_of(), tmp_path / "run")
+    before = contents(tmp_path / "run")
+    with pytest.raises(CaseError, match=r"time\.length was .*, now is '30 min'"):
+        run(longer("30 min"), tmp_path / "run", resume=True)
     with pytest.raises(CaseError, match=r"time\.step was .*undo that$"):
-        run(case_of(time={**CASE["time"], "step": "7 s"}), tmp_path / "run", resume=True)
+        run(case_of(time={**CASE["time"], "length": "3 h", "step": "7 s"}), tmp_path / "run", resume=True)
     assert contents(tmp_path / "run") == before

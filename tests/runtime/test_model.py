@@ -76,14 +76,14 @@ def graze(folder: Path, until: float, *, resume: bool = False) -> Pasture:
     case = airshed.Case.from_dict(CASE)
     model = Pasture(case.make_grid())
     with RunRecords(case, model, case.output, FolderUse(folder, resume)) as records:
-        planned = records.restore()
+        planned, _ = records.restore()
         clock = Clock(model, [Alarm(3600.0)], case.time.length.value, planned)
         if not model.steps:
-            records.keep()
+            records.keep(clock)
         while model.seconds < until:
             records.release()
             model.step_through(clock.next_steps(until, records.steps_free(model.batch_limits.batch)))
-            records.keep()
+            records.keep(clock)
         complete = until == case.time.length.value
         if complete:
             records.gather(complete=True)

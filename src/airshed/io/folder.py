@@ -34,6 +34,7 @@ from airshed.io.run_state import (
     check_replaceable,
     check_resumable,
     describe_differences,
+    is_longer,
     read_state,
     results,
 )
@@ -116,6 +117,7 @@ class RunFolder:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._state = RunState(__version__, "running", now, case_hash(case_toml), case_toml)
         self.earlier, self.changed = self.channel.on_root(lambda: self._take(resume=resume, overwrite=overwrite))
+        self._state = replace(self._state, longer=self._is_longer(self.earlier))
         self.writer = BackgroundWriter(bandwidth=bandwidth)
         self._open = True
 
@@ -134,6 +136,17 @@ class RunFolder:
     def resumed(self) -> bool:
         """True if an earlier run is resumed."""
         return self.earlier is not None
+
+    @property
+    def results_to_copy(self) -> Path | None:
+        """Folder of the results of the finished run that this one continues, until :meth:`note_copied`; else None."""
+        return self.path / _PREVIOUS if self._state.longer else None
+
+    def note_copied(self) -> None:
+        """Store that the records of the finished run that this one continues are copied."""
+        if self._state.longer:
+            self._state = replace(self._state, longer=False)
+            self.channel.on_root(self._store_state)
 
     @property
     def history(self) -> tuple[str, ...]:
@@ -249,11 +262,14 @@ class RunFolder:
                 inputs=self._inputs,
             )  # fmt: skip
             resumed = earlier if resume else None
+            longer = self._is_longer(resumed)
             changed = [] if resumed is None or self._inputs is None else changed_inputs(resumed, self._inputs)
             with guarded(self.path):
                 self._prepare(earlier, resumed=resumed is not None)
             if resumed is not None:  # until the present ones are recorded
-                self._state = replace(self._state, inputs=resumed.inputs, history=resumed.history)
+                self._state = replace(
+                    self._state, inputs=resumed.inputs, history=resumed.history, longer=longer
+                )  # fmt: skip
             elif self._inputs is not None:
                 self._state = replace(self._state, inputs=self._inputs.marks())
             self._store_state()
@@ -261,6 +277,12 @@ class RunFolder:
             self._unlock()
             raise
         return resumed, changed
+
+    def _is_longer(self, resumed: RunState | None) -> bool:
+        """Return whether records of a finished run are to be copied."""
+        return resumed is not None and (
+            resumed.longer or (resumed.state == "finished" and is_longer(resumed, self.case))
+        )
 
     def _unlock(self) -> None:
         if self._lock is not None:

@@ -22,6 +22,7 @@ from airshed.grid.box import Box
 from airshed.io.background import Copy
 from airshed.io.cf import Compression, Layout, Statistic
 from airshed.io.folder import RECORDS, RunFolder
+from airshed.io.run_state import results
 from airshed.io.strategies import open_store
 from airshed.io.strategies.choice import Strategy
 from airshed.io.strategies.store import Block, OutputTarget, Record, prepare_records
@@ -55,6 +56,7 @@ class OutputWriter:
 
     attributes   global attributes: the title, ``references`` with the licence of the input data ...
     resume_from  time [s] from which the run is resumed; records must exist up to then
+    earlier      folder of the results of a finished run, from which these records are copied first
     box          cells of this rank along the divided dimensions; all for None
     bytes        submitted by this rank for writing
 
@@ -64,12 +66,12 @@ class OutputWriter:
 
     def __init__(
         self, run: RunFolder, axes: Axes, output: Output, *, start: np.datetime64, attributes: Mapping[str, str],
-        resume_from: float | None = None, box: Box | None = None,
+        resume_from: float | None = None, box: Box | None = None, earlier: Path | None = None,
     ) -> None:  # fmt: skip
         if not _NAME.fullmatch(output.name):
             raise OutputError(f"output name {output.name!r} is not usable: letters, digits, '.', '-' and '_' only")
         self.fields, self._due = tuple(output.fields), Alarm(output.every, first=0.0)
-        self._run = run
+        self._run, self._name = run, output.name
         for spec in self.fields:
             axes.check_dims(spec.name, spec.dims)
         self._picks = {dim: list(indices) for dim, indices in output.selection.items()}
@@ -90,8 +92,11 @@ class OutputWriter:
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start
         last = -1 if resume_from is None or resume_from < 0.0 else self._due.last_until(resume_from) - self._first
-        run.channel.on_root(partial(prepare_records, records, self._store.kind, last))
-        self._store.resume(last)
+        copied = last if earlier is not None else -1
+        run.channel.on_root(partial(prepare_records, records, self._store.kind, -1 if copied >= 0 else last))
+        self._store.resume(-1 if copied >= 0 else last)
+        if earlier is not None and copied >= 0:
+            self._copy_records(earlier, copied)
 
     def is_due(self, seconds: float) -> bool:
         """Return whether a record is due at this time since the start [s]."""
@@ -164,6 +169,24 @@ class OutputWriter:
         self._run.wait()
         with self._run.writer.counted():
             return self._store.finish(complete=complete)
+
+    def _copy_records(self, folder: Path, last: int) -> None:
+        """Copy the records up to this one from the result of a finished run, written by any strategy; collective."""
+        from airshed.io.results import open_result
+
+        channel = self._run.channel
+        with channel.together():
+            found = results(folder, self._name)
+            if not found:
+                raise OutputError(f"{folder} lacks the results of the run; restart the run without --resume")
+            dataset = open_result(found[0], decode=False)
+        block = self._spare[0]
+        with dataset:
+            for index in range(last + 1):
+                with channel.together():
+                    for spec in self.fields:
+                        block[spec.name][...] = self._box.of(dataset[spec.name][index].to_numpy())
+                self._store.write(index, (index + self._first) * self._due.interval, block)
 
     def _new(self) -> Record:
         """Return memory for a record."""

@@ -86,11 +86,11 @@ class RestartStore:
 
     ``held`` are this rank's cells along the first axes of tiled arrays; without it there are no such arrays. Several
     ranks each construct a store and make the same calls. ``bytes`` counts the bytes that this rank submitted for
-    writing.
+    writing, ``unusable`` the intact restarts that :meth:`latest` passed over.
     """
 
     def __init__(self, run: RunFolder, held: Box | None = None, strategy: Strategy | str = "gather:async") -> None:
-        self._run, self._folder, self.bytes = run, run.path / RESTARTS, 0
+        self._run, self._folder, self.bytes, self.unusable = run, run.path / RESTARTS, 0, 0
         chosen = Strategy.parse(strategy) if isinstance(strategy, str) else strategy
         with run.channel.together(), guarded(self._folder):
             self._folder.mkdir(exist_ok=True)
@@ -134,8 +134,10 @@ class RestartStore:
             state = state[0], _copied(tiled), _copied(whole), state[3]
         self._run.submit(partial(self._write, partial(store.write, *state)), size, asynchronous=asynchronous)
 
-    def latest(self) -> Restart | None:
-        """Return the newest intact restart, the same on all ranks, or None if none was written.
+    def latest(self, usable: Callable[[Mapping[str, Any]], bool] = lambda metadata: True) -> Restart | None:
+        """Return the newest intact and usable restart, the same on all ranks, or None if there is none.
+
+        usable  returns whether the run may continue from a restart with this metadata
 
         Raises OutputError if there are some and none is intact.
         """
@@ -153,10 +155,13 @@ class RestartStore:
                 with channel.together(), reading(path):
                     whole, metadata = parts.shared()
                     seconds = float(metadata["seconds"])
+                if not usable(metadata):
+                    self.unusable += 1
+                    continue
                 return Restart(seconds, whole, metadata, tuple(skipped), parts)
             except OutputError as error:
                 skipped.append(str(error))
-        if skipped:
+        if skipped and not self.unusable:
             raise OutputError(
                 f"no restart in {self._folder} is intact: {'; '.join(skipped)}. The records are unchanged: put a "
                 "copy of a restart there, or restart the run without --resume"

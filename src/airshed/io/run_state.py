@@ -20,6 +20,7 @@ from airshed.core.errors import CaseError, OutputError
 from airshed.core.files import resource, shipped_name
 from airshed.core.text import listed
 from airshed.core.toml_text import parse_toml
+from airshed.core.units import to
 from airshed.core.version import __version__
 
 WHOLE: Final = 1 << 30
@@ -140,9 +141,7 @@ MEMBER: Final = "member"
 RESULTS: Final = (".nc", ".files", ".zarr")
 """Forms of a result: one netCDF file, a folder with a file for each rank, or a Zarr store."""
 
-_LONGER: Final = (
-    ". To go on after its end, begin a run in another folder there: time.start, and its output as initial.file"
-)
+_LENGTH: Final = "time.length"
 
 State = Literal["running", "interrupted", "finished"]
 
@@ -154,6 +153,7 @@ class RunState:
     outputs  names of the output files, without ``.nc``
     inputs   marks of the files that were read, see :mod:`airshed.io.run_state`
     history  events of the run that its results must record
+    longer   whether the run continues a finished one, whose records are still to be copied from its results
     """
 
     airshed: str
@@ -164,6 +164,7 @@ class RunState:
     outputs: tuple[str, ...] = ()
     inputs: Marks = field(default_factory=dict)
     history: tuple[str, ...] = ()
+    longer: bool = False
 
 
 def read_state(folder: Path) -> RunState | None:
@@ -206,19 +207,21 @@ def check_resumable(
 ) -> None:
     """Check that a run may be resumed with a case; ``may_differ`` names settings that may have changed.
 
+    The case may be longer than that of the earlier run.
+
     inputs  files read so far; without files only those of the earlier run are compared
     raises  FinishedRunError if the run is finished; OutputError if another version made it; CaseError if it has another
             case, or an input file has changed
     """
-    difference = first_difference(earlier.case, case_toml, may_differ)
+    longer = is_longer(earlier, case_toml)
+    difference = first_difference(earlier.case, case_toml, (*may_differ, _LENGTH) if longer else may_differ)
     changed = [] if inputs is None or inputs.accept else changed_inputs(earlier, inputs)
     if changed and difference is None:
         raise CaseError(
             f"the run in {path} has read other files: {describe_differences(changed)}; restore them, "
             "restart the run without --resume, or give --accept-changed-inputs to continue with the changed files"
         )
-    finished = earlier.state == "finished" and all(results(path, name) for name in earlier.outputs)
-    if finished and difference is None:
+    if is_finished(path, earlier) and difference is None and not longer:
         raise FinishedRunError(f"the run in {path} is finished; there is nothing to resume")
     if earlier.airshed != __version__:
         raise OutputError(
@@ -226,12 +229,26 @@ def check_resumable(
             "resume it with that version, or restart the run without --resume"
         )
     if difference is not None:
-        of_air = parse_toml(case_toml).get("model") == "air"
-        advice = _LONGER if of_air and difference.startswith("time.length ") else ""
         raise CaseError(
             f"the run in {path} cannot be resumed with another case: {difference}; "
-            f"restart the run without --resume, or undo that{advice}"
+            "restart the run without --resume, or undo that"
         )
+
+
+def is_finished(path: Path, state: RunState) -> bool:
+    """Return whether a run is finished, and all its results exist."""
+    return state.state == "finished" and all(results(path, name) for name in state.outputs)
+
+
+def is_longer(earlier: RunState, case_toml: str) -> bool:
+    """Return whether a case lasts longer than the one of an earlier run."""
+    return _length(case_toml) > _length(earlier.case)
+
+
+def _length(case_toml: str) -> float:
+    """Return the length of a case [s]; 0 for a case without one."""
+    length = parse_toml(case_toml).get("time", {}).get("length")
+    return 0.0 if length is None else to(length, "s", where=_LENGTH)
 
 
 def changed_inputs(earlier: RunState, inputs: Inputs) -> list[str]:

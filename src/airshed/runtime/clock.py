@@ -75,11 +75,15 @@ class Clock:
     due  schedules of output and restarts. Steps end at these times, too, unless the remaining part is shorter than
          half a step. Such a time is within a step, and a :class:`ProvisionalStep` gives the state there.
 
+    bounded  whether the end of the run has determined a planned step: a longer run would take other ones
+
     The steps depend only on the case, not on the times at which a run was stopped, observed, or resumed.
     """
 
-    def __init__(self, model: Model, due: Iterable[Alarm], end: float, planned: Sequence[float] = ()) -> None:
-        self.end = end
+    def __init__(
+        self, model: Model, due: Iterable[Alarm], end: float, planned: Sequence[float] = (), *, bounded: bool = False
+    ) -> None:
+        self.end, self.bounded = end, bounded
         self._model, self._due = model, tuple(due)
         self._planned = list(planned)
 
@@ -99,12 +103,21 @@ class Clock:
         """
         now = self._model.seconds
         if not self._planned or self._planned[-1] <= now:
-            self._planned = self._divide(now)
+            self._planned = self._divide(now, self.end)
+            self.bounded = self.bounded or self._is_bounded(now)
         first = bisect_right(self._planned, now)
         return [end for end in self._planned[first : first + most] if end <= look + INSTANT]
 
-    def _divide(self, now: float) -> list[float]:
-        hard = self.end, self._model.next_change()
+    def _is_bounded(self, now: float) -> bool:
+        """Return whether a longer run would divide the time from now on into other steps; collective."""
+        change = self._model.next_change()
+        if change <= self.end + INSTANT:
+            return False
+        endless = not isfinite(min(change, self._next_due(now)))
+        return endless or self._divide(now, inf) != self._planned
+
+    def _divide(self, now: float, run_end: float) -> list[float]:
+        hard = run_end, self._model.next_change()
         change = max(time for time in hard if time <= min(hard) + INSTANT)
         longest = self._model.longest_step(change)
         for time, after in pairwise(self._due_until(now, change)):

@@ -8,7 +8,15 @@ from pathlib import Path
 from airshed.case.case import RunCase
 from airshed.core.errors import OutputError
 from airshed.io.folder import RUNS
-from airshed.io.run_state import FinishedRunError, RunState, check_replaceable, first_difference, read_state, results
+from airshed.io.run_state import (
+    FinishedRunError,
+    RunState,
+    check_replaceable,
+    first_difference,
+    is_finished,
+    read_state,
+    results,
+)
 from airshed.runtime.records import MAY_DIFFER, FolderUse
 
 
@@ -34,7 +42,7 @@ def default_folder(case: RunCase, *, begin: bool = True, runs: Path = RUNS) -> P
 def check_unfinished(case: RunCase, folder: Path) -> None:
     """Raise FinishedRunError where a folder holds the whole results of a run of the same case and settings."""
     state = _state(folder)
-    if state is not None and _is_finished(folder, state) and _is_same(case, folder, state):
+    if state is not None and is_finished(folder, state) and _is_same(case, folder, state):
         raise FinishedRunError(
             f"{folder} holds the finished run of this case with these settings; give --force to run it again"
         )
@@ -85,7 +93,3 @@ def _is_same(case: RunCase, folder: Path, state: RunState) -> bool:
     except OutputError:
         return False
     return True
-
-
-def _is_finished(folder: Path, state: RunState) -> bool:
-    return state.state == "finished" and all(results(folder, name) for name in state.outputs)

@@ -1,13 +1,14 @@
 """Output files and restarts of a run in its run folder."""
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import floor
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from airshed.io.run_state import Inputs
 from airshed.io.strategies.choice import AUTO, Strategy, check_there
 from airshed.io.strategies.store import count_records
 from airshed.parallel.communicator import Communicator, SingleRank
+from airshed.runtime.clock import Clock
 from airshed.runtime.model import Model, Snapshot
 from airshed.runtime.statistics import TimeStatistics
 
@@ -34,6 +36,9 @@ MAY_DIFFER = ("title", "description", *(f"output.*.{name}" for name in WRITING),
 """Settings that may differ between two runs with the same results."""
 PLANNED = "planned_steps"
 """Key of the ends of the planned steps in restarts and snapshots."""
+_END, _BOUNDED = "end", "bounded_by_end"
+"""Keys of the end of the run [s] in a restart, and whether the end has determined steps up to the restart."""
+_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
@@ -111,13 +116,14 @@ class RunRecords:
         )  # fmt: skip
         try:
             self._store = RestartStore(self._folder, domain.held, case.restart.strategy)
-            self._restart = self._store.latest() if self._folder.resumed else None
+            self._restart = self._store.latest(partial(_fits, case.time.length.value)) if self._folder.resumed else None
             self._refuse_lost_restarts()
             self.notices = self._tell_beginning() if use.resume else []
             resume_from = None if self._restart is None or self._restart.seconds < 0.0 else self._restart.seconds
             if self._folder.resumed:
                 self._folder.begin_at(None if self._restart is None else self._restart.seconds)
             self._writers = [self._writer(section, resume_from) for section in outputs]
+            self._folder.note_copied()
             self._statistics = {
                 section.name: TimeStatistics(section.name, section.statistic, writer, domain)
                 for section, writer in zip(outputs, self._writers, strict=True)
@@ -145,24 +151,26 @@ class RunRecords:
         self._is_changed = False
         self._lent = PendingCopies()
 
-    def restore(self) -> list[float]:
-        """Restore the newest restart if the run is resumed; return the ends of its planned steps."""
+    def restore(self) -> tuple[list[float], bool]:
+        """Restore the newest restart if the run is resumed.
+
+        Returns the ends of its planned steps, and whether the end of the run has determined some.
+        """
         if self._restart is None:
-            return []
+            return [], False
         with fitting(self._folder.path / RESTARTS):
             self._model.restore(self._restart)
             for statistics in self._statistics.values():
                 statistics.restore(self._restart)
         self._saved_at = self._restart.seconds
         self._restarts = self._restart_due.last_until(self._saved_at)
-        planned: list[float] = self._restart.metadata.get(PLANNED, [])
-        self._restart = None
-        return planned
+        metadata, self._restart = self._restart.metadata, None
+        return metadata.get(PLANNED, []), metadata.get(_BOUNDED, False)
 
-    def keep(self, planned: Callable[[], Sequence[float]] = list, *, provisional: bool = False) -> None:
+    def keep(self, clock: Clock, *, provisional: bool = False) -> None:
         """Write output that is due now, and a restart at the end of the first step after its due time.
 
-        planned      returns the ends of the planned steps for a restart
+        clock        has the ends of the planned steps for a restart
         provisional  whether the present state is that of a provisional step, from which a run cannot continue
         """
         seconds = self._model.seconds
@@ -174,7 +182,7 @@ class RunRecords:
         restarts = self._restart_due.last_until(seconds)
         if restarts > self._restarts and self._model.steps > 0 and not provisional:
             self._restarts = restarts
-            self._save(self._model.save(), planned())
+            self._save(self._model.save(), clock)
 
     def _write(self, writer: OutputWriter, seconds: float) -> None:
         lasting = self._model.batch_limits.lasting
@@ -201,7 +209,7 @@ class RunRecords:
         for each in self._statistics.values():
             each.change(self._model.view)
 
-    def stop(self, planned: Sequence[float], left: Snapshot | None = None) -> None:
+    def stop(self, clock: Clock, left: Snapshot | None = None) -> None:
         """Write a restart of the present time, if there is none, with the ends of the planned steps.
 
         left  state to continue from, if it is not that of the model
@@ -210,11 +218,12 @@ class RunRecords:
         """
         seconds, steps = (self._model.seconds, self._model.steps) if left is None else _time_of(left)
         if self._saved_at != seconds and (steps > 0 or self._is_changed):
-            self._save(self._model.save() if left is None else left, planned)
+            self._save(self._model.save() if left is None else left, clock)
         self._folder.wait()
 
-    def _save(self, saved: Snapshot, planned: Sequence[float]) -> None:
-        metadata = {**saved.metadata, **({PLANNED: list(planned)} if planned else {})}
+    def _save(self, saved: Snapshot, clock: Clock) -> None:
+        planned = {PLANNED: clock.planned} if clock.planned else {}
+        metadata = {**saved.metadata, **planned, _END: clock.end, **({_BOUNDED: True} if clock.bounded else {})}
         tiled = dict(saved.tiled)
         for each in self._statistics.values():
             arrays, values = each.save()
@@ -261,6 +270,8 @@ class RunRecords:
     def _tell_beginning(self) -> list[str]:
         if not self._folder.resumed:
             return [f"{self._folder.path} has no run to resume; the run begins at its start"]
+        if self._restart is None and self._store.unusable:
+            return [f"the restarts in {self._folder.path} depend on the end of the earlier run; it begins at its start"]
         if self._restart is None:
             return [f"the run in {self._folder.path} ended before its first restart; it begins at its start"]
         hours = self._restart.seconds / 3600.0
@@ -274,7 +285,7 @@ class RunRecords:
     def _refuse_lost_restarts(self) -> None:
         """Raise OutputError for a run with records after its first restart, and without a restart."""
         earlier, records = self._folder.earlier, self._folder.path / RECORDS
-        if earlier is None or self._restart is not None:
+        if earlier is None or self._restart is not None or self._store.unusable:
             return
         first = to(parse_toml(earlier.case)["restart"]["every"], "s", where="restart.every")
         there = [each for each in self._outputs if (records / each.name).is_dir()]
@@ -297,8 +308,17 @@ class RunRecords:
         attributes = {"title": case.title, **domain.attributes, "airshed_case": case.to_toml(machine=False)}
         return OutputWriter(
             self._folder, domain.axes, output, start=case.start, attributes=attributes, resume_from=resume_from,
-            box=domain.box,
+            box=domain.box, earlier=self._folder.results_to_copy,
         )  # fmt: skip
+
+
+def _fits(end: float, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a run to `end` [s] has the state of a restart: an earlier end has not determined it.
+
+    The weather of an hour that the earlier run did not complete may differ.
+    """
+    before = metadata.get(_END, end)
+    return before >= end or (not metadata.get(_BOUNDED, False) and metadata["seconds"] <= floor(before / _HOUR) * _HOUR)
 
 
 def _time_of(saved: Snapshot) -> tuple[float, int]:

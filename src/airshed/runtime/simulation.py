@@ -123,17 +123,17 @@ class Simulation(BranchableSimulation):
         self.notices = list(built.notices)
         self.end: float = self.case.time.length.value
         self.begin: float = self._model.seconds
-        planned = [] if use is None else self._open_records(built, use)
+        planned, bounded = ([], False) if use is None else self._open_records(built, use)
         self._closed, self._sums, self._written = False, 0.0, ""
         self._in_step = False  # also after an error in a step: the state is then undefined
-        self._clock = Clock(self._model, due_in(self.case), self.end, planned)
+        self._clock = Clock(self._model, due_in(self.case), self.end, planned, bounded=bounded)
         self._written_at = [] if self._folder is None else outputs_due(self.case)
         self._provisional = ProvisionalStep(self._model)
         self._stop = False
         self._attach_finalizer()
 
-    def _open_records(self, built: BuiltModel, use: FolderUse) -> list[float]:
-        """Prepare the folder, or resume its run; return the ends of the planned steps."""
+    def _open_records(self, built: BuiltModel, use: FolderUse) -> tuple[list[float], bool]:
+        """Prepare the folder, or resume its run; return the ends of the planned steps as :meth:`RunRecords.restore`."""
         with closed_on_error(self._model):
             self._model.longest_step(
                 self._model.next_change()
@@ -343,7 +343,7 @@ class Simulation(BranchableSimulation):
         try:
             with raising_together(self._everybody):
                 if not (self._closed or self._in_step):
-                    self._timed_records(lambda each: each.stop(self._clock.planned, self._provisional.left))
+                    self._timed_records(lambda each: each.stop(self._clock, self._provisional.left))
         finally:
             self._free()
 
@@ -429,8 +429,7 @@ class Simulation(BranchableSimulation):
         if self._records is None:
             return
         records, complete = self._records, self.seconds >= self.end
-        if not complete:
-            self._timed_records(lambda each: each.stop(self._clock.planned, self._provisional.left))
+        self._timed_records(lambda each: each.stop(self._clock, self._provisional.left))
         self._timed_records(lambda each: each.gather(complete=complete))
         records.finish(self.summary(), complete=complete)
         if complete:
@@ -438,7 +437,7 @@ class Simulation(BranchableSimulation):
 
     def _keep_records(self) -> None:
         provisional = self._provisional.left is not None
-        self._timed_records(lambda records: records.keep(lambda: self._clock.planned, provisional=provisional))
+        self._timed_records(lambda records: records.keep(self._clock, provisional=provisional))
 
     def _timed_records(self, work: Callable[[RunRecords], object]) -> None:
         if self._records is not None:
