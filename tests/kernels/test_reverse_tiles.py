@@ -22,7 +22,7 @@ STEPS = EULER, two_step_weights(100.0, 100.0), two_step_weights(80.0, 100.0)
 def compare(precision: str, cut: Decomposition, threads: int, seed: int) -> None:
     kernel = toy_of_all_kinds(precision)
     trial = random_trial(kernel, (cut.rows, cut.columns), EULER, seed=seed, sweeps=1 + seed % 2)
-    trial = with_boundary(trial, seed) if seed % 3 else trial
+    trial = with_boundary(trial, seed, seed % 3) if seed % 3 else trial
     assert differences(Whole.of(kernel, trial, STEPS), cut, threads) == []
 
 

@@ -58,11 +58,13 @@ struct Ghost {
 };
 
 // Boundary concentrations along one side at the two ends of an interval [mol/mol]: west and east [row][species][level],
-// south and north [block][species][level][W].
+// south and north [block][species][level][W]; with two cells [row][2][species] ... and [block][2][species] ..., the
+// nearer cell first.
 struct Boundary {
     const scalar* start;
     const scalar* end;
     int64_t stride;        // between rows or blocks, 0 where all faces have the same profile
+    int64_t two_cells;     // whether two cells beyond each face have concentrations, for either direction of the flow
 };
 
 // The arguments of a step. A block is W neighbouring columns (along longitude). State: [lat][block][species][level][W],

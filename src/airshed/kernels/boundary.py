@@ -7,6 +7,9 @@ south to north or from west to east. The packed layout of the sides is
     south, north  [block][species][level][W]
 
 with one row or one block for a profile that is the same along all faces.
+
+A nest has concentrations of two cells beyond each face. Its fields are (2 species, level, face cell): all species of
+the nearer cell, then all of the farther one.
 """
 
 from collections.abc import Collection, Mapping
@@ -60,6 +63,11 @@ class PackedBoundary:
     sides: Mapping[Side, AnyArray]
     seconds: float = 0.0
 
+    @property
+    def count(self) -> int:
+        """The number of species, twice for two cells beyond each face."""
+        return int(next(iter(self.sides.values())).shape[1])
+
     @classmethod
     def of(
         cls, layout: Layout, field: Array, seconds: float = 0.0, sides: Collection[Side] = SIDES
@@ -98,6 +106,16 @@ class BoundaryForcing:
     def shares(self) -> list[tuple[float, float]]:
         """Return the instants [s] between which a step interpolates, and the weight of each."""
         return [(self.start.seconds, 1.0 - self.weight), (self.end.seconds, self.weight)]
+
+
+def cells_of(field: Array, species: int, axis: int = 0) -> Array:
+    """Return a field with the axis of species split into (cells beyond the face, species)."""
+    return field.reshape(*field.shape[:axis], -1, species, *field.shape[axis + 1 :])
+
+
+def sum_of_cells(field: Array, species: int, axis: int = 0) -> Array:
+    """Return the sum of a field over the cells beyond each face: the field itself where there is one."""
+    return field if field.shape[axis] == species else np.asarray(cells_of(field, species, axis).sum(axis=axis))
 
 
 def empty_sides(layout: Layout, species: int, levels: int) -> dict[Side, Array]:

@@ -18,6 +18,7 @@ from airshed.core.version import __version__
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import Gradient
 from airshed.inverse.receptors.receptor import MEASURES, Receptor
+from airshed.kernels.boundary import sum_of_cells
 from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.sources import hour_of
@@ -84,7 +85,7 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
     at_sides = np.sum(adjoints.boundary_profile * np.asarray(model.constants.profile), axis=1)
     if (given := model.forcing.boundary) is not None:
         each_time = [np.sum(found * given.field.at(when), axis=(1, 2)) for when, found in adjoints.boundary.items()]
-        at_sides = np.sum(each_time, axis=0)
+        at_sides = sum_of_cells(np.sum(each_time, axis=0), len(names))
     for source_name, values in (
         ("air at the beginning", np.einsum("klyx,klyx->k", adjoints.initial, initial)),
         ("air at the sides", at_sides),
@@ -188,7 +189,7 @@ def _sensitivities(found: Gradient, receptor: Receptor, model: AirModel, emissio
     horizontal, to = model.whole.dims, f"sensitivity of {receptor.title} to"
 
     # Lateral face cells have a dimension of time if there is more than one instant.
-    faces = np.stack(list(adjoints.boundary.values()))
+    faces = sum_of_cells(np.stack(list(adjoints.boundary.values())), len(model.network.species), axis=1)
     instants = ("boundary_time",) if len(faces) > 1 else ()
 
     # Per tonne [ppb], released at a constant rate from the beginning to the last time of the receptor.

@@ -78,12 +78,10 @@ class Area:
         part = self.face_cells.part(field, window.rows, window.columns)
         return PackedBoundary.of(self.layout, part, like.seconds, tuple(like.sides))
 
-    def whole_boundary(self, packed: PackedBoundary, shape: tuple[int, int]) -> Array:
-        """Return packed boundary concentrations as a field of the whole area (species, level, face cell).
-
-        shape  numbers of species and levels
-        """
-        sides = empty_sides(self.layout, *shape)
+    def whole_boundary(self, packed: PackedBoundary, levels: int) -> Array:
+        """Return packed boundary concentrations as a field of the whole area (species, level, face cell)."""
+        count = packed.count if packed.sides else 0
+        sides = empty_sides(self.layout, int(self.subdomain.greatest(float(count))), levels)
         return self.around(PackedBoundary({**sides, **packed.sides}).unpacked(self.layout))
 
     def own(self, field: Array, *, padding: Padding = "edge") -> AnyArray:

@@ -170,7 +170,8 @@ class Changes:
             around, boundary_profile = self._area.face_cells.count, self.direction.boundary_profile
             field = self.direction.boundary.get(given.seconds, 0.0) + np.zeros(around)
             if boundary_profile is not None:
-                field = field + boundary_profile[..., None]
+                count = given.count if given.sides else len(boundary_profile)
+                field = field + np.resize(boundary_profile, (count, boundary_profile.shape[1]))[..., None]
             self._boundary[given.seconds] = self._area.own_boundary(field, given)
         return self._boundary[given.seconds]
 

@@ -103,7 +103,7 @@ class Crossings:
         for number in range(one.shape[2]):
             some = slice(number, number + 1)
             both = (
-                self._branches(whole(q[:, :, some]), (x, y, z), profile[some])
+                self._branches(whole(q[:, :, some]), (x, y, z), profile[number :: one.shape[2]])
                 for q, profile in zip((one, other), profiles, strict=True)
             )
             count += sum(int(np.count_nonzero(a != b)) for a, b in zip(*both, strict=True))

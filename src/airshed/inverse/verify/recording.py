@@ -110,8 +110,8 @@ class RecordedRun:
         """Boundary concentrations (species, level, face cell) at each instant [s]; empty with a profile."""
         given = [each.forcing.transport.boundary for each in self.formula_steps]
         packed = {end.seconds: end for each in given if each is not None for end in (each.start, each.end)}
-        shape = self.constants.profile.shape
-        return {seconds: self.area.whole_boundary(packed[seconds], shape) for seconds in sorted(packed)}
+        levels = self.constants.profile.shape[1]
+        return {seconds: self.area.whole_boundary(packed[seconds], levels) for seconds in sorted(packed)}
 
 
 def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterator[float]:
@@ -210,7 +210,7 @@ def random_direction(recorded: RecordedRun, seed: int = 0, *, zeros: bool = Fals
         return np.asarray(random.uniform(-1.0, 1.0, values.shape) * size)
 
     def ratio_change(values: Array) -> Array:
-        return change(values, means.reshape(-1, *[1] * (values.ndim - 1)))
+        return change(values, np.resize(means, len(values)).reshape(-1, *[1] * (values.ndim - 1)))
 
     first: dict[float, Array] = {}
     for step in recorded.formula_steps if recorded.constants.emitted else ():

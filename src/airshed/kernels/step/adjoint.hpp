@@ -161,7 +161,7 @@ static void start_rows(const Reverse& a, int64_t row, Reverser& r) {
     const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
     const auto start = keeps_branches(given, row - 3, 0) ? start_row_transposed<KEEPS_BRANCHES> : start_row_transposed<false>;
     for (int64_t b = 0; b < blocks; b++) {
-        if (a.has_next) start(given, row, b, r.carry_y + b * 3 * NS * NZ, a.boundary.south + b * BLOCK);
+        if (a.has_next) start(given, row, b, r.carry_y + b * 3 * NS * NZ, a.boundary.south + (1 + a.next->boundary_south.two_cells) * b * BLOCK);
         if (a.has_before) start_row(*a.before, row, b, r.t.carry_y + b * NS * NZ);
     }
 }
@@ -170,7 +170,7 @@ static void reverse_row(const Reverse& a, int64_t row, Reverser& r) {
     const int64_t blocks = a.now->blocks;
     const Transposed given{*a.next, *a.adjoint, a.beyond, a.branches};
     const auto start = keeps_branches(given, row, -1) ? start_block_transposed<KEEPS_BRANCHES> : start_block_transposed<false>;
-    if (HORIZONTAL && a.has_next) start(given, row, 0, r.carry_x, a.boundary.west + row * NS * NZ);
+    if (HORIZONTAL && a.has_next) start(given, row, 0, r.carry_x, a.boundary.west + (1 + a.next->boundary_west.two_cells) * row * NS * NZ);
     if (HORIZONTAL && a.has_before && !a.before->west.edge) start_block(*a.before, row, 0, r.t.carry_x);
     for (int64_t b = 0; b < blocks; b++) reverse_block(a, row, b, r);
 }

@@ -178,10 +178,10 @@ def random_trial(
     return Trial(setup, before, air_fluxes, columns_at, (some(first, at_n=True), some(last, at_n=True)), weights)
 
 
-def with_boundary(trial: Trial, seed: int = 0) -> Trial:
-    """Return a trial with boundary concentrations that vary along the faces and in time."""
+def with_boundary(trial: Trial, seed: int = 0, cells: int = 1) -> Trial:
+    """Return a trial with concentrations of one or two cells beyond the faces that vary along these and in time."""
     random, (species, levels, rows, columns) = np.random.default_rng([seed, 1]), trial.fields.q.shape
-    faces = species, levels, FaceCells(rows, columns).count
+    faces = cells * species, levels, FaceCells(rows, columns).count
     return replace(trial, boundary=(_mixing_ratios(random, faces), _mixing_ratios(random, faces)))
 
 

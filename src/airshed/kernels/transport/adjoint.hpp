@@ -1,7 +1,8 @@
 // reverse/faces.hpp: the transpose of limited transport. Every cell gathers the contributions of the faces around it, in a fixed
 // order: the same bits for any division of the area.
 //
-// At the edge of the area: with inflow, the contribution belongs to the boundary concentration, otherwise to the innermost cell.
+// At the edge of the area: with inflow, the contribution belongs to the boundary concentration, otherwise to the innermost cell. Where
+// two cells beyond each face have concentrations, it belongs to these; adjoints of the farther cells follow those of the nearer ones.
 
 INLINE pack from_west_2(pack west, pack here) { return lanes_from<W - 2>(west, here, lanes{}); }
 INLINE pack from_west_3(pack west, pack here) { return lanes_from<W - 3>(west, here, lanes{}); }
@@ -73,6 +74,8 @@ static void load_edges_x(const Step& s, int64_t row, Edges& e) {
 // Mixing ratios of a row at an offset in its blocks; beyond the edge of the area those of the air that flows through it.
 INLINE pack row_value(const Step& s, const Edges& e, int64_t row, int64_t block, int64_t k, int z) {
     const pack value = at(row_at(s, row, block), k);
+    if (row < 0 && s.south.edge && s.boundary_south.two_cells) return boundary_of_block(s, s.boundary_south, block, k + (row < -1 ? BLOCK : 0));
+    if (row >= s.rows && s.north.edge && s.boundary_north.two_cells) return boundary_of_block(s, s.boundary_north, block, k + (row > s.rows ? BLOCK : 0));
     if (row < 0 && s.south.edge) return e.south[z] > 0 ? boundary_of_block(s, s.boundary_south, block, k) : at(row_at(s, 0, block), k);
     if (row >= s.rows && s.north.edge) return e.north[z] > 0 ? at(row_at(s, s.rows - 1, block), k) : boundary_of_block(s, s.boundary_north, block, k);
     return value;
@@ -81,6 +84,12 @@ INLINE pack row_value(const Step& s, const Edges& e, int64_t row, int64_t block,
 // The same along a row.
 INLINE pack block_value(const Step& s, const Edges& e, int64_t row, int64_t block, int64_t k, int z) {
     const pack value = at(block_at(s, row, block), k);
+    if (block < 0 && s.west.edge && s.boundary_west.two_cells) return two_cells_west(s, row, k);
+    if (block >= s.blocks - 1 && s.east.edge && s.boundary_east.two_cells) {
+        pack here = value, east;
+        two_cells_east(s, row, k, e.inside, here, east);
+        return block >= s.blocks ? east : here;
+    }
     if (block < 0 && s.west.edge) return e.west[z] > 0 ? boundary_of_row(s, s.boundary_west, row, k) : splat(block_at(s, row, 0)[k]);
     if (block >= s.blocks - 1 && s.east.edge) {
         const pack last = splat(block_at(s, row, s.blocks - 1)[k + s.last_lanes - 1]);
@@ -103,7 +112,7 @@ static Lines lines_of(const Transposed& a, int64_t row, int64_t block) {
     return l;
 }
 
-// At an edge of the area psi is zero, since the cells beyond it are equal; there is no air flux through further faces.
+// At an edge of the area psi is zero where the cells beyond it are equal; there is no air flux through further faces.
 static const uint16_t* branches_of_block(const Transposed& a, int64_t row, int64_t block) {
     const bool inside = row >= 0 && row < a.s.rows && block >= 0 && block < a.s.blocks;
     return inside ? a.branches + (row * a.s.blocks + block) * BRANCHES : EXTREMA.faces;
@@ -115,10 +124,11 @@ static void point_to_branches(const Transposed& a, int64_t row, int64_t block, L
     l.branches_north = branches_of_block(a, row + 1, block);
 }
 
-// Whether all faces ahead of a block have stored branches, or are at an edge of the area or beyond it.
+// Whether all faces ahead of a block have stored branches, or are at an edge of the area or beyond it. Those of its southern and western
+// edges are not stored.
 static bool keeps_branches(const Transposed& a, int64_t row, int64_t block) {
-    return a.branches && (row >= -1 || a.s.south.edge) && (row < a.s.rows - 1 || a.s.north.edge)
-        && (block >= 0 || a.s.west.edge) && (block < a.s.blocks - 1 || a.s.east.edge);
+    return a.branches && (row >= -1 || (a.s.south.edge && !a.s.boundary_south.two_cells)) && (row < a.s.rows - 1 || a.s.north.edge)
+        && (block >= 0 || (a.s.west.edge && !a.s.boundary_west.two_cells)) && (block < a.s.blocks - 1 || a.s.east.edge);
 }
 
 // Contributions of a face between equal cells, with the exchange through it. First template parameter: whether by its stored branch;
@@ -206,6 +216,10 @@ static void start_row_transposed(const Transposed& a, int64_t first, int64_t blo
                 pack* kept = carry + 3 * (i * NZ + z);
                 const pack beyond = keep(kept, n) * mask;
                 if (!at_edge) continue;
+                if (a.s.boundary_south.two_cells) {
+                    add_lanes(south + (row < -1 ? BLOCK : 0) + i * COLUMN + z * W, beyond);
+                    continue;
+                }
                 const auto inflow = edges.south[z] > 0;
                 add_lanes(south + i * COLUMN + z * W, inflow ? beyond : pack{});
                 // the row itself is completed next: one row further on at the first of the two
@@ -228,7 +242,8 @@ static void start_block_transposed(const Transposed& a, int64_t row, int64_t blo
             pack next = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (block == 0 && a.s.west.edge) {
                 const pack beyond = (from_west_3(pack{}, p.after2()) + from_west_2(pack{}, p.after)) + p.added_to_before2(from_west_1(pack{}, p.before));
-                if (edges.west[z] > 0) west[i * NZ + z] += sum(beyond);
+                if (a.s.boundary_west.two_cells) west[i * NZ + z] += double(beyond[W - 1]), west[(NS + i) * NZ + z] += double(beyond[W - 2]);
+                else if (edges.west[z] > 0) west[i * NZ + z] += sum(beyond);
                 else next[0] += real(sum(beyond));
             }
             carry[i * NZ + z] = next;
@@ -267,14 +282,24 @@ static void transpose(const Transposed& a, int64_t row, int64_t block, Worker& t
             carried = (from_west_3(p.after2(), pack{}) + from_west_2(p.after, pack{})) + from_west_1(p.before, pack{});
             if (east) {
                 const double beyond = sum((edges.inside > 0 ? pack{} : total[z]) + carried);
+                const auto number = [&](int lane) __attribute__((always_inline)) { return double(lane < W ? total[z][lane] : carried[lane - W]); };
+                const double near = number(last + 1), far = number(last + 2);
                 total[z] = total[z] * edges.inside;
-                if (edges.east[z] > 0) total[z][last] += real(beyond);
+                if (s.boundary_east.two_cells) {
+                    double* const to = boundary.east + (2 * row * NS + i) * NZ + z;
+                    to[0] += near, to[NS * NZ] += far;
+                } else if (edges.east[z] > 0) total[z][last] += real(beyond);
                 else boundary.east[row * NS * NZ + i * NZ + z] += beyond;
             }
             pack* kept = carry_y + 3 * (i * NZ + z);
             const pack from_rows = keep(kept, shares_y<KEPT>(a, l, edges, row, block, k, z, f.flux_y[z], f.across_y[FACE_EXCHANGE ? z : 0]));
             total[z] += EDGE ? from_rows * mask : from_rows;
             if (north) {
+                if (s.boundary_north.two_cells) {
+                    double* const to = boundary.north + 2 * block * BLOCK + k;
+                    add_lanes(to, kept[0] * mask), add_lanes(to + BLOCK, kept[1] * mask);
+                    continue;
+                }
                 const pack beyond = (kept[0] + kept[1] + kept[2]) * mask;
                 const auto outflow = edges.north[z] > 0;
                 total[z] += outflow ? beyond : pack{};

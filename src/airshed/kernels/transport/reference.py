@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airshed.core.arrays import Array
-from airshed.kernels.boundary import FaceCells
+from airshed.kernels.boundary import FaceCells, cells_of
 
 ALPHA, BETA = 1.0 / 3.0, 1.0 / 6.0
 """kappa = 1/3 on equal cells: weights of the difference downstream of the face and of the one upstream."""
@@ -32,7 +32,8 @@ class AirFluxes:
 class BoundaryValues:
     """Boundary mixing ratios [mol/mol]: at the lateral faces, and above the model (species,).
 
-    sides  (species, level), or (species, level, face cell) in the order of :class:`airshed.kernels.boundary.FaceCells`
+    sides  (species, level), or (species, level, face cell) in the order of :class:`airshed.kernels.boundary.FaceCells`,
+           or (2 species, level, face cell) for two cells beyond each face
     """
 
     sides: Array
@@ -86,9 +87,14 @@ def flux_along(cells: Array, air: Array) -> Array:
 def with_sides(q: Array, air: Array, before: Array, behind: Array) -> Array:
     """Pad q by two cells at either end of the last axis: the boundary at inflow, otherwise the innermost cell.
 
+    Concentrations of two cells are used for either direction of the flow.
+
     q  (species, level, ..., n)                air  (level, ..., n + 1) through the faces
-    before, behind  (species, level, ...)      boundary concentrations at either end
+    before, behind  (species, level, ...)      boundary concentrations at either end, or (2 species, level, ...)
     """
+    if len(before) > len(q):
+        (west, west2), (east, east2) = (cells_of(each, len(q))[..., None] for each in (before, behind))
+        return np.concatenate([west2, west, q, east, east2], axis=-1)
     first = np.where(air[..., 0] > 0.0, before, q[..., 0])
     last = np.where(air[..., -1] > 0.0, q[..., -1], behind)
     return np.concatenate([np.stack([first] * 2, axis=-1), q, np.stack([last] * 2, axis=-1)], axis=-1)

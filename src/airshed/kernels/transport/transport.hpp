@@ -3,7 +3,8 @@
 // A face between cells b | c with flow from b to c, a upstream of b: q_face = b + psi, |psi| = min(|c-b|, |b-a|,
 // alpha |c-b| + beta |b-a|), psi = 0 at an extremum (Hundsdorfer, Koren, van Loon & Verwer 1995, kappa = 1/3:
 // alpha = 1/3, beta = 1/6; on layers of unequal thickness the weights of the parabola through three cell means).
-// Beyond the area: inflow has the boundary concentration; for outflow the cell beyond equals the innermost cell.
+// Beyond the area: inflow has the boundary concentration; for outflow the cell beyond equals the innermost cell. With the concentrations
+// of two cells beyond each face (`two_cells`), as a nest has them, the edge is a face like others for either direction of the flow.
 //
 // Without VERTICAL this is transport in horizontal planes, with independent levels and nothing implicit; without HORIZONTAL it is
 // transport in columns, each independent.
@@ -154,6 +155,21 @@ INLINE value boundary_of_block(const Step& s, const Boundary& side, int64_t bloc
     return between(side.start, side.end, splat(real(s.boundary_weight)), block * side.stride + k);
 }
 
+// The west block beyond the western edge of the area, and the last block of a row with the two cells beyond the eastern edge; the
+// concentrations of the farther cell follow at an offset of BLOCK.
+INLINE value two_cells_west(const Step& s, int64_t row, int64_t k) {
+    value beyond = boundary_of_row(s, s.boundary_west, row, k + BLOCK);
+    set_lane(beyond, W - 1, boundary_of_row(s, s.boundary_west, row, k)[0]);
+    return beyond;
+}
+
+INLINE void two_cells_east(const Step& s, int64_t row, int64_t k, pack inside, value& here, value& east) {
+    const int64_t first = s.last_lanes;
+    east = boundary_of_row(s, s.boundary_east, row, k + BLOCK);
+    here = select(inside > 0, here, east);
+    set_lane(first < W ? here : east, int(first % W), boundary_of_row(s, s.boundary_east, row, k)[0]);
+}
+
 // Addresses of the mixing ratios around a block; null beyond the edge of the area.
 struct Around {
     const scalar *here, *west, *east, *south, *north, *north2;
@@ -193,14 +209,19 @@ static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
             const int64_t o = i * COLUMN + z * W;
             const pack flux = air_flux(s.flux_y, w, here + z * W);
             value s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
-            if (a.south_edge) s1 = select(flux > 0, boundary_of_block(s, s.boundary_south, block, o), c), s2 = s1;
-            else if (row == 1 && s.south.edge) {
+            if (a.south_edge) {
+                const value beyond = boundary_of_block(s, s.boundary_south, block, o);
+                if (s.boundary_south.two_cells) s1 = beyond, s2 = boundary_of_block(s, s.boundary_south, block, o + BLOCK);
+                else s1 = select(flux > 0, beyond, c), s2 = s1;
+            } else if (row == 1 && s.south.edge) {
                 const pack edge = air_flux(s.flux_y, w, here - s.blocks * COLUMN + z * W);
-                s2 = select(edge > 0, boundary_of_block(s, s.boundary_south, block, o), s1);
+                const value beyond = boundary_of_block(s, s.boundary_south, block, o);
+                s2 = s.boundary_south.two_cells ? beyond : select(edge > 0, beyond, s1);
             }
             if (a.north_edge) {
                 const pack edge = air_flux(s.flux_y, w, here + s.blocks * COLUMN + z * W);
-                n = select(edge > 0, c, boundary_of_block(s, s.boundary_north, block, o));
+                const value beyond = boundary_of_block(s, s.boundary_north, block, o);
+                n = s.boundary_north.two_cells ? beyond : select(edge > 0, c, beyond);
             }
             carry[i * NZ + z] = face(flux, s2, s1, c, n);
             if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(across[z], s1 - c, carry[i * NZ + z]);
@@ -225,7 +246,7 @@ static void start_block(const Step& s, int64_t row, int64_t block, value* carry)
             value c = at(a.here, o);
             if (before_one_column(s, block - 1)) {
                 const pack edge = air_flux(s.flux_x, w, x + z * W);
-                set_lane(c, 1, edge[1] > 0 ? c[0] : boundary_of_row(s, s.boundary_east, row, o)[0]);
+                set_lane(c, 1, edge[1] > 0 && !s.boundary_east.two_cells ? c[0] : boundary_of_row(s, s.boundary_east, row, o)[0]);
             }
             const pack flux = splat(air_flux(s.flux_x, w, x + z * W)[0]);
             carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
@@ -267,22 +288,40 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
         if constexpr (HORIZONTAL) {
             value c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
             const value so = at(a.south, k);
-            value s_1 = so;
+            value s_1 = so, west_flux = value{};
             if (EDGE) {
-                if (a.west_edge) west = f.west[z][0] > 0 ? boundary_of_row(s, s.boundary_west, row, k) : splat(c[0]);
-                if (a.east_edge) {
+                if (a.west_edge) {
+                    if (s.boundary_west.two_cells) west = two_cells_west(s, row, k);
+                    else west = f.west[z][0] > 0 ? boundary_of_row(s, s.boundary_west, row, k) : splat(c[0]);
+                }
+                if (a.east_edge && s.boundary_east.two_cells) two_cells_east(s, row, k, mask, c, east);
+                else if (a.east_edge) {
                     const value ghost = f.east[z][last] > 0 ? splat(c[last]) : boundary_of_row(s, s.boundary_east, row, k);
                     c = select(mask > 0, c, ghost), east = ghost;
                 }
                 if (before_one_column(s, block)) {
                     const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
                     const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), next);
-                    set_lane(east, 1, edge[1] > 0 ? east[0] : boundary_of_row(s, s.boundary_east, row, k)[0]);
+                    set_lane(east, 1, edge[1] > 0 && !s.boundary_east.two_cells ? east[0] : boundary_of_row(s, s.boundary_east, row, k)[0]);
                 }
-                if (a.south_edge) s_1 = select(f.south[z] > 0, boundary_of_block(s, s.boundary_south, block, k), c);
-                if (a.north_edge) n1 = select(f.north[z] > 0, c, boundary_of_block(s, s.boundary_north, block, k)), n2 = n1;
-                if (row == s.rows - 2 && s.north.edge) n2 = select(air_flux(s.flux_y, splat(real(s.flux_weight)),
-                    ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0, n1, boundary_of_block(s, s.boundary_north, block, k));
+                if (a.west_edge) {
+                    if (s.boundary_west.two_cells) west_flux = face(splat(f.west[z][0]), splat(west[W - 2]), splat(west[W - 1]), c, from_east_1(c, east));
+                    else west_flux = splat(f.west[z][0] * west[W - 1]);
+                }
+                if (a.south_edge) {
+                    const value beyond = boundary_of_block(s, s.boundary_south, block, k);
+                    s_1 = s.boundary_south.two_cells ? beyond : select(f.south[z] > 0, beyond, c);
+                }
+                if (a.north_edge) {
+                    const value beyond = boundary_of_block(s, s.boundary_north, block, k);
+                    if (s.boundary_north.two_cells) n1 = beyond, n2 = boundary_of_block(s, s.boundary_north, block, k + BLOCK);
+                    else n1 = select(f.north[z] > 0, c, beyond), n2 = n1;
+                }
+                if (row == s.rows - 2 && s.north.edge) {
+                    const value beyond = boundary_of_block(s, s.boundary_north, block, k);
+                    n2 = s.boundary_north.two_cells ? beyond : select(air_flux(s.flux_y, splat(real(s.flux_weight)),
+                        ((row + 2) * s.blocks + block) * COLUMN + z * W) > 0, n1, beyond);
+                }
             }
             x = face(f.east[z], from_west_1(west, c), c, from_east_1(c, east), from_east_2(c, east));
             y = face(f.north[z], s_1, c, n1, n2);
@@ -292,7 +331,7 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
                 x = fused(f.across_east[z], c - from_east_1(c, east), x);
                 y = fused(f.across_north[z], c - n1, y);
             }
-            from_west = from_west_1(EDGE && a.west_edge ? splat(f.west[z][0] * west[W - 1]) : t.carry_x[i * NZ + z], x);
+            from_west = from_west_1(EDGE && a.west_edge ? splat(west_flux[0]) : t.carry_x[i * NZ + z], x);
             from_south = carry_y[i * NZ + z];
             t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
         }

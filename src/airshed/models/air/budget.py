@@ -20,9 +20,10 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.grid import Grid
 from airshed.kernels.backend import Stepper
-from airshed.kernels.boundary import FaceCells
+from airshed.kernels.boundary import FaceCells, cells_of
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.step.arguments import SIDES, Pair, Side, State, StepConstants, StepForcing, TransportForcing
+from airshed.kernels.transport.reference import ALPHA, BETA, face_value
 from airshed.models.air.boundary.field import face_cells
 from airshed.parallel.domain import Subdomain
 from airshed.program.weights import StageWeights
@@ -151,6 +152,7 @@ class Budget:
 
 
 _SAVED = ("amounts", "previous", "explicit", "baseline")
+_OPPOSITE: dict[Side, Side] = {"west": "east", "east": "west", "south": "north", "north": "south"}
 
 
 class FaceBudget:
@@ -252,21 +254,36 @@ class FaceBudget:
     def _lateral_flux(self, side: Side, transport: TransportForcing, state: State) -> Array:
         """Return the outflow through the faces of a side [mol/s], (species, level, face cell)."""
         layout = self._layout
-        last, lane = divmod(layout.columns, layout.width)
-        inner, inner_lane = divmod(layout.columns - 1, layout.width)
         if side in ("west", "east"):
-            face, cell = ((0, 0), (0, 0)) if side == "west" else ((last, lane), (inner, inner_lane))
-            air = _between(transport.flux_x, transport.weight, (slice(None), face[0], slice(None), face[1])).T
-            inside = np.moveaxis(state.q[:, cell[0], :, :, cell[1]].astype(np.float64), 0, -1)
+            block, lane = divmod(0 if side == "west" else layout.columns, layout.width)
+            air = _between(transport.flux_x, transport.weight, (slice(None), block, slice(None), lane)).T
         else:
-            row = 0 if side == "south" else -1
-            air = self._along(_between(transport.flux_y, transport.weight, (row,)))
-            inside = self._along(state.q[row].astype(np.float64))
+            air = self._along(_between(transport.flux_y, transport.weight, (0 if side == "south" else -1,)))
         outward = air if side in ("east", "north") else -air
-        return np.asarray(outward * np.where(outward > 0.0, inside, self._concentration(side, transport)))
+        inside, beyond = self._inside(side, transport, state, 0), self._concentration(side, transport)
+        if len(beyond) > len(inside) > 0:
+            near, far = cells_of(beyond, len(inside))
+            leaving = face_value(self._inside(side, transport, state, 1), inside, near, ALPHA, BETA)
+            inside, beyond = leaving, face_value(far, near, inside, ALPHA, BETA)
+        return np.asarray(outward * np.where(outward > 0.0, inside, beyond))
+
+    def _inside(self, side: Side, transport: TransportForcing, state: State, number: int) -> Array:
+        """Return the mixing ratios of the cell with a number from a side inwards (species, level, face cell).
+
+        The second of a single cell is the one beyond the opposite side.
+        """
+        layout = self._layout
+        size = layout.columns if side in ("west", "east") else layout.rows
+        if number == size:
+            return cells_of(self._concentration(_OPPOSITE[side], transport), state.q.shape[2])[0]
+        place = number if side in ("west", "south") else size - 1 - number
+        if side in ("west", "east"):
+            block, lane = divmod(place, layout.width)
+            return np.moveaxis(state.q[:, block, :, :, lane].astype(np.float64), 0, -1)
+        return self._along(state.q[place].astype(np.float64))
 
     def _concentration(self, side: Side, transport: TransportForcing) -> Array:
-        """Return the boundary concentrations along a side (species, level, face cell)."""
+        """Return the boundary concentrations along a side (species of all cells, level, face cell)."""
         if transport.boundary is None:
             return np.asarray(self._constants().profile)[..., None]
         given = transport.boundary

@@ -68,6 +68,7 @@ class ArgumentTable:
         self._open = open_sides
         self._edge_sides = tuple(side for side in SIDES if side not in open_sides)
         self._no_neighbour = aligned_zeros((*constants.profile.shape, self.parts, layout.width), layout.dtype)
+        self._species = len(constants.profile)
         self._profile = self._of_profile(constants.profile)
         self._boundaries: dict[int, tuple[PackedBoundary, PackedBoundary]] = {}
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
@@ -171,7 +172,8 @@ class ArgumentTable:
             if first.shape != last.shape or first.dtype != self._layout.dtype:
                 raise KernelError(f"boundary concentrations are {first.dtype} {first.shape} and {last.shape}")
             stride = 0 if len(first) == 1 else first[0].size // self.parts
-            setattr(self._steps[row], f"boundary_{side}", (address(first), address(last), stride))
+            two_cells = first.shape[1] > self._species
+            setattr(self._steps[row], f"boundary_{side}", (address(first), address(last), stride, two_cells))
 
     def _fill_column(self, row: int, column: ColumnForcing) -> None:
         step = self._steps[row]

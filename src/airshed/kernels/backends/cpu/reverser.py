@@ -11,7 +11,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.boundary import PackedBoundary, empty_edges, empty_sides, fetch, sides_of
+from airshed.kernels.boundary import PackedBoundary, empty_edges, empty_sides, fetch, sides_of, sum_of_cells
 from airshed.kernels.column.operator_code import adjoint_members
 from airshed.kernels.host import AnyArray, address, aligned_empty, aligned_zeros
 from airshed.kernels.layout import Layout
@@ -224,6 +224,14 @@ class Reverser:
         call.boundary = tuple(address(self._of_profile[side]) for side in SIDES)
         return call
 
+    def _fit_boundary(self, step: StepForcing) -> None:
+        """Provide arrays for one or two cells beyond each face, as a step has them."""
+        given = step.transport.boundary
+        species = self.top.shape[-1] if given is None or not given.start.sides else given.start.count
+        if species != self._of_profile["west"].shape[1]:
+            self._of_profile = empty_sides(self.layout, species, self._of_profile["west"].shape[2])
+            self._call.boundary = tuple(address(self._of_profile[side]) for side in SIDES)
+
     @property
     def boundary(self) -> dict[float, Array]:
         """Adjoints of boundary concentrations (species, level, face cell) by their instants [s].
@@ -237,7 +245,9 @@ class Reverser:
     def boundary_profile(self) -> Array:
         """The sum of these adjoints over instants and faces, by the block of a face."""
         layout, found = self.layout, np.zeros((*self.top.shape, self._of_profile["west"].shape[-1]))
-        for sides in (self._of_profile, *self._of_instants.values()):
+        species = self.top.shape[-1]
+        for given in (self._of_profile, *self._of_instants.values()):
+            sides = {side: sum_of_cells(each, species, 1) for side, each in given.items()}
             found[:, 0] += sides["west"]
             found[:, layout.blocks - 1] += sides["east"]
             found[0] += sides["south"].sum(axis=-1)
@@ -394,6 +404,7 @@ class Reverser:
         call, table, beyond = self._call, self._table, self._beyond
         call.has_next = self._after is not None
         if self._after is not None:
+            self._fit_boundary(self._after)
             fetch(beyond.halo_exchange, newest.q, beyond.newest)
             fetch(beyond.halo_exchange, self._b_after, beyond.adjoint)
             beyond.fill(table, _STRIPS, self._after.transport, members(self.kernel.shape.operators))

@@ -57,19 +57,27 @@ def face_cells(area: "Grid | Case") -> "xr.Dataset":
     import xarray as xr
 
     grid = area if isinstance(area, Grid) else area.make_grid()
-    west, east = 2.0 * grid.x_faces[[0, -1]] - grid.x[[0, -1]]
-    south, north = 2.0 * grid.y_faces[[0, -1]] - grid.y[[0, -1]]
-    cells, rows, columns = FaceCells(*grid.shape[1:]), np.ones(grid.y.size), np.ones(grid.x.size)
+    cells = FaceCells(*grid.shape[1:])
     sides = {side: np.repeat(side, place.stop - place.start) for side, place in cells.places.items()}
+    lon, lat = cells_beyond(grid, 1)
+    return xr.Dataset(coords={
+        "side": ("face", np.concatenate(list(sides.values()))),
+        "lat": ("face", lat, {"units": "degrees_north"}), "lon": ("face", lon, {"units": "degrees_east"}),
+    })  # fmt: skip
+
+
+def cells_beyond(grid: Grid, number: int) -> tuple[Array, Array]:
+    """Return longitudes and latitudes [degrees] (face cell) of the cells beyond the faces, 1 for the nearest ones."""
+    reach = 2.0 * number - 1.0  # half cells
+    west, east = grid.x_faces[[0, -1]] + reach * (grid.x_faces[[0, -1]] - grid.x[[0, -1]])
+    south, north = grid.y_faces[[0, -1]] + reach * (grid.y_faces[[0, -1]] - grid.y[[0, -1]])
+    rows, columns = np.ones(grid.y.size), np.ones(grid.x.size)
     y = {"west": grid.y, "east": grid.y, "south": south * columns, "north": north * columns}
     x = {"west": west * rows, "east": east * rows, "south": grid.x, "north": grid.x}
     places = {side: grid.mapping.to_lonlat(x[side], y[side]) for side in SIDES}
-    lon, lat = ({side: places[side][which] for side in SIDES} for which in (0, 1))
-    return xr.Dataset(coords={
-        "side": ("face", np.concatenate(list(sides.values()))),
-        "lat": ("face", cells.join({side: lat[side] for side in SIDES}), {"units": "degrees_north"}),
-        "lon": ("face", cells.join({side: lon[side] for side in SIDES}), {"units": "degrees_east"}),
-    })  # fmt: skip
+    cells = FaceCells(*grid.shape[1:])
+    lon, lat = (cells.join({side: places[side][which] for side in SIDES}) for which in (0, 1))
+    return lon, lat
 
 
 def is_on_grid(dataset: "xr.Dataset") -> bool:
@@ -94,7 +102,8 @@ class BoundaryField:
         ----------
         given
             Variables named by species on time, level and face, or some of these, in the order of :func:`face_cells`,
-            with `units` of a mixing ratio (mol/mol without); or a function seconds -> Dataset without time.
+            with `units` of a mixing ratio (mol/mol without); or a function seconds -> Dataset without time. With a
+            dimension `cell` of two, the values of two cells beyond each face, the nearer one first.
         profile
             (species, level) [mol/mol] of species that the data lacks.
         calls
@@ -122,7 +131,10 @@ class BoundaryField:
         self.at(self.times[0])
 
     def at(self, seconds: float) -> Array:
-        """Return the concentrations (species, level, face cell) [mol/mol] at one of the instants."""
+        """Return the concentrations (species, level, face cell) [mol/mol] at one of the instants.
+
+        With two cells beyond each face (2 species, level, face cell): first those of the nearer cell.
+        """
         # the data of the instant
         data: Any = self._given
         if not is_dataset(data):
@@ -135,7 +147,10 @@ class BoundaryField:
         # species of the data, and profiles of the other species
         unknown_species(data, self.species, "the boundary's dataset")
         size = {"level": self.grid.shape[0], "face": self._cells.sizes["face"]}
-        field = np.repeat(self._profile[..., None], size["face"], axis=-1)
+        if "cell" in data.dims:
+            size = {"cell": 2, **size}
+        field = np.empty((len(self.species), *size.values()))
+        field[...] = self._profile[..., None] if "cell" not in size else self._profile[:, None, :, None]
         for number, name in enumerate(self.species):
             if name in data.data_vars:
                 where = f"the boundary's {name}"
@@ -143,9 +158,10 @@ class BoundaryField:
                 if "face" in data[name].dims:
                     self._check_places(data[name], where)
                 field[number] = mixing_ratios(data[name], where, size, self._place)
-        return field
+        return field if "cell" not in size else np.concatenate([field[:, 0], field[:, 1]])
 
-    def _place(self, level: int, face: int) -> str:
+    def _place(self, *place: int) -> str:
+        level, face = place[-2:]
         cell = self._cells.isel(face=face)
         return f"layer {level} at the {cell.side.item()} face at {cell.lat.item():g} N, {cell.lon.item():g} E"
 

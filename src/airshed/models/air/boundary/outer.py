@@ -14,7 +14,7 @@ from airshed.grid import Grid
 from airshed.grid.mapping import LonLat
 from airshed.grid.weights import PointWeights, Weights
 from airshed.io.grid_file import grid_of_dataset
-from airshed.models.air.boundary.field import face_cells
+from airshed.models.air.boundary.field import cells_beyond
 from airshed.models.air.weather.placement import clamped_matrix
 
 if TYPE_CHECKING:
@@ -104,12 +104,23 @@ class OuterRun:
         return self._records[number]
 
     def _weights(self, lon: Array, lat: Array) -> PointWeights:
-        """Return bilinear weights of points; raise CaseError for points outside the outer grid."""
-        mapping, x_faces, y_faces = self._file
+        """Return bilinear weights of points; at and beyond the centres of the outermost cells their values hold."""
+        _, x_faces, y_faces = self._file
         x, y = (0.5 * (faces[1:] + faces[:-1]) for faces in (x_faces, y_faces))
+        at_x, at_y = self._in_plane(lon, lat)
+        return PointWeights.in_plane(y, x, at_y, at_x)
+
+    def _in_plane(self, lon: Array, lat: Array) -> tuple[Array, Array]:
+        """Return the coordinates of points in the projection of the outer grid."""
+        mapping, middle = self._file[0], float(self._file[1].mean())
         if isinstance(mapping, LonLat):
-            lon = x.mean() + (lon - x.mean() + 180.0) % 360.0 - 180.0
-        at_x, at_y = mapping.from_lonlat(lon, lat)
+            lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
+        return mapping.from_lonlat(lon, lat)
+
+    def check_inside(self, lon: Array, lat: Array) -> None:
+        """Raise CaseError for points outside the outer grid."""
+        _, x_faces, y_faces = self._file
+        at_x, at_y = self._in_plane(lon, lat)
         outside = (at_x < x_faces[0]) | (at_x > x_faces[-1]) | (at_y < y_faces[0]) | (at_y > y_faces[-1])
         if np.any(outside):
             first = np.flatnonzero(outside)[0]
@@ -118,7 +129,6 @@ class OuterRun:
                 f"{self._key} = {str(self.path)!r}: {place}, in the inner grid or next to it, lies outside the outer "
                 "grid; take a smaller inner grid"
             )
-        return PointWeights.in_plane(y, x, at_y, at_x)
 
 
 class NestedBoundary:
@@ -132,16 +142,18 @@ class NestedBoundary:
                 f"boundary.run = {str(outer.path)!r} has output from {outer.times[0]:.19} to {outer.times[-1]:.19}; "
                 f"the case needs {self._start:.19} to {end:.19}"
             )
-        self._cells = face_cells(grid)
+        near, far = (cells_beyond(grid, number) for number in (1, 2))
+        outer.check_inside(*near)
+        self._lon, self._lat = (np.stack(each) for each in zip(near, far, strict=True))
 
     def __call__(self, seconds: float) -> "xr.Dataset":
-        """Return the species on level and face at a time [s since the start]."""
+        """Return the species on level, cell and face at a time [s since the start]: of two cells beyond each face."""
         import xarray as xr
 
         when = self._start + np.timedelta64(round(seconds * 1e9), "ns")
-        lon, lat = (np.asarray(self._cells[name], np.float64) for name in ("lon", "lat"))
-        found = self._outer.at_points(when, lon, lat, self._grid.level)
-        return xr.Dataset({name: (("level", "face"), np.maximum(values, 0.0)) for name, values in found.items()})
+        found = self._outer.at_points(when, self._lon, self._lat, self._grid.level)
+        dims = "level", "cell", "face"
+        return xr.Dataset({name: (dims, np.maximum(values, 0.0)) for name, values in found.items()})
 
     @property
     def interval(self) -> float:
@@ -164,5 +176,6 @@ def initial_of_run(path: Path, species: Sequence[str], grid: Grid, start: np.dat
         raise CaseError(
             f"initial.run = {str(path)!r} has output from {outer.times[0]} to {outer.times[-1]}, but not at {start}"
         )
+    outer.check_inside(grid.lon, grid.lat)
     found = outer.at_points(start.astype("datetime64[ns]"), grid.lon, grid.lat, grid.level)
     return xr.Dataset({name: (("level", *grid.dims), np.maximum(values, 0.0)) for name, values in found.items()})
