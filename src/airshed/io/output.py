@@ -55,8 +55,8 @@ class OutputWriter:
     """Writer of one output of a run; several ranks each construct a writer and make the same calls.
 
     attributes   global attributes: the title, ``references`` with the licence of the input data ...
-    resume_from  time [s] from which the run is resumed; records must exist up to then
-    earlier      folder of the results of a finished run, from which these records are copied first
+    resume_from  time [s] from which the run is resumed; records must exist up to then, or are copied from the results
+                 of the finished run that the run makes longer
     box          cells of this rank along the divided dimensions; all for None
     bytes        submitted by this rank for writing
 
@@ -66,7 +66,7 @@ class OutputWriter:
 
     def __init__(
         self, run: RunFolder, axes: Axes, output: Output, *, start: np.datetime64, attributes: Mapping[str, str],
-        resume_from: float | None = None, box: Box | None = None, earlier: Path | None = None,
+        resume_from: float | None = None, box: Box | None = None,
     ) -> None:  # fmt: skip
         if not _NAME.fullmatch(output.name):
             raise OutputError(f"output name {output.name!r} is not usable: letters, digits, '.', '-' and '_' only")
@@ -92,6 +92,7 @@ class OutputWriter:
         self._spare = [self._new() for _ in range(_SPARE if self.strategy.asynchronous else 1)]
         # none are due in a spin-up, before the start
         last = -1 if resume_from is None or resume_from < 0.0 else self._due.last_until(resume_from) - self._first
+        earlier = run.results_to_copy
         copied = last if earlier is not None else -1
         run.channel.on_root(partial(prepare_records, records, self._store.kind, -1 if copied >= 0 else last))
         self._store.resume(-1 if copied >= 0 else last)

@@ -308,7 +308,7 @@ class RunRecords:
         attributes = {"title": case.title, **domain.attributes, "airshed_case": case.to_toml(machine=False)}
         return OutputWriter(
             self._folder, domain.axes, output, start=case.start, attributes=attributes, resume_from=resume_from,
-            box=domain.box, earlier=self._folder.results_to_copy,
+            box=domain.box,
         )  # fmt: skip
 
 

@@ -177,17 +177,33 @@ def largest_gap(budget: xr.Dataset) -> float:
     return worst
 
 
-@pytest.mark.parametrize("varying", [False, True])
+@pytest.mark.parametrize("cells", [0, 1, 2])
 @pytest.mark.parametrize("integrator", ["imex", "strang", "symmetric", "concurrent"])
-def test_budgets_by_face_add_up_to_the_budget(tmp_path: Path, integrator: str, varying: bool) -> None:
+def test_budgets_by_face_add_up_to_the_budget(tmp_path: Path, integrator: str, cells: int) -> None:
+    """The boundary is a profile, or has concentrations of one or two cells beyond each face."""
     sections = {"chemistry": {"integrator": integrator}, "boundary": {"budget": "faces"}}
     case = small_case(tmp_path, **sections, time={"spinup": "20 min"})
-    data = along_faces(case.make_grid(), wavy, (0.0, 4000.0, 7200.0)) if varying else None
+    data = along_faces(case.make_grid(), wavy, (0.0, 4000.0, 7200.0)) if cells else None
+    if cells == 2:
+        data = xr.concat([data, 1.2 * data], "cell")
     state, budget = run(case, boundary=data, meteorology=changing_weather())
     assert largest_gap(budget) < 1e-13
     assert float(budget.inflow_top.sum()) > 0.0
     assert same_bits(state, run(small_case(tmp_path, chemistry=sections["chemistry"], time={"spinup": "20 min"}),
                                 boundary=data, meteorology=changing_weather())[0])  # fmt: skip
+
+
+def test_the_summary_has_the_budget_by_side(tmp_path: Path) -> None:
+    with airshed.Simulation(small_case(tmp_path, boundary={"budget": "faces"})) as simulation:
+        simulation.run()
+        budget, tables = simulation.budget(), {each.title: each for each in simulation.summary().tables}
+    for term in ("inflow", "outflow"):
+        table = tables[f"{term.capitalize()} by side [mol]"]
+        assert table.columns == ("species", "west", "east", "south", "north", "top")
+        sums = {str(row[0]): sum(map(float, row[1:])) for row in table.rows}
+        assert sums == pytest.approx({name: float(budget[term].sel(species=name)) for name in sums}, rel=1e-12)
+        west = budget[f"{term}_faces"].where(budget.face_side == "west").sum(("level", "face"))
+        assert [row[1] for row in table.rows] == pytest.approx(west.sel(species=list(sums)).to_numpy(), rel=1e-12)
 
 
 def test_a_wrong_face_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

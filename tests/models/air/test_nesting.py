@@ -87,6 +87,74 @@ def test_a_nest_with_the_spacing_of_the_outer_run_reproduces_it(tmp_path: Path) 
     assert found["finer"].mean() == pytest.approx(expected.mean(), rel=1e-3)
 
 
+def amount(simulation: airshed.Simulation, window: dict[str, slice] | None = None) -> float:
+    """Return the amount of the tracer [mol], also of a part of the area."""
+    volume = xr.DataArray(simulation.model.grid.cell_volume, simulation["TRACER"].coords, simulation["TRACER"].dims)
+    return float((simulation["TRACER"] * simulation["air_density"] * volume).sel(window or {}).sum())
+
+
+@pytest.mark.parametrize("spacing", ["0.5 deg", "0.25 deg"])
+def test_a_tracer_that_crosses_the_edge_of_a_nest_keeps_its_mass(tmp_path: Path, spacing: str) -> None:
+    """A cloud enters through the west and leaves through the south; the control has clean air at its faces."""
+    outer = passive([-30.0, -20.0, 36.0, 46.0], output=[{"every": "5 min"}], boundary={"values": {"TRACER": "0 ppb"}})
+    grid = outer.make_grid()
+    cloud = np.exp(-0.5 * (((grid.lon + 27.3) / 0.8) ** 2 + ((grid.lat - 41.0) / 0.8) ** 2))
+    initial = xr.Dataset({"TRACER": (("lat", "lon"), 1e-9 * cloud)})
+    window = {"lat": slice(39.0, 43.0), "lon": slice(-27.0, -23.0)}
+    with airshed.Simulation(outer, initial=initial, output=tmp_path / "outer") as simulation:
+        simulation.run()
+        expected = amount(simulation, window)
+    found, run = {}, {"run": str(tmp_path / "outer")}
+    clean = {"values": {"TRACER": "0 ppb"}}
+    for name, boundary in (("nest", run), ("control", clean)):
+        inner = passive([-27.0, -23.0, 39.0, 43.0], spacing, initial=run, boundary={**boundary, "budget": "faces"})
+        with airshed.Simulation(inner) as simulation:
+            simulation.run()
+            found[name] = amount(simulation)
+            budget = simulation.budget().sel(species="TRACER")
+        assert float(budget.residual) == pytest.approx(0.0, abs=1e-12 * float(budget.throughput))
+        entered = budget.inflow_faces.where(budget.face_side == "west").sum()
+        assert (float(entered) > 0.3 * float(budget.inflow)) == (name == "nest")
+    assert found["nest"] == pytest.approx(expected, rel=1e-6 if spacing == "0.5 deg" else 1e-2)
+    assert found["control"] < 0.9 * expected
+
+
+def test_uniform_air_stays_uniform_in_a_nest_of_a_nest(tmp_path: Path) -> None:
+    """Outer, nest and its nest, on two projections, of ever smaller cells."""
+    uniform = {"values": {"TRACER": "0.7 ppb"}}
+    every = {"output": [{"every": "30 min", "strategy": "files"}]}
+    outer = passive([-30.0, -20.0, 36.0, 46.0], boundary=uniform, initial=uniform, **every)
+    lambert = {
+        "projection": {"kind": "lambert", "lon": -25.0, "lat": 41.0}, "area": {"x": ["-180 km", "180 km"],
+        "y": ["-160 km", "160 km"]}, "spacing": "40 km", "layers": outer.to_dict()["grid"]["layers"],
+    }  # fmt: skip
+    runs = [{"run": str(tmp_path / name)} for name in ("outer", "first")]
+    given = [{"boundary": {**uniform, **each}, "initial": each} for each in runs]
+    middle = passive(
+        [-27.0, -23.0, 39.0, 43.0], boundary={**uniform, **runs["first"]}, initial=runs["first"], grid=lambert, **every
+    )
+    inmost = passive(
+        [-25.5, -24.5, 40.5, 41.5], "0.25 deg", boundary={**uniform, **runs["second"]}, initial=runs["second"], **every
+    )
+    for name, case in (("outer", outer), ("first", middle), ("second", inmost)):
+        with airshed.Simulation(case, output=tmp_path / name) as simulation:
+            simulation.run()
+            assert np.ptp(simulation["TRACER"].to_numpy()) < 1e-7 * 0.7e-9  # results are in single precision
+
+
+@pytest.mark.parametrize("output", [{"strategy": "files"}, {"strategy": "zarr"}, {"strategy": "mpiio"},
+                                    {"compression": "zlib"}], ids=str)  # fmt: skip
+def test_any_strategy_of_the_outer_run_feeds_a_nest_with_the_same_bits(
+    tmp_path: Path, outer: Path, output: dict[str, Any]
+) -> None:
+    other = small_case(
+        tmp_path, **OUTER, time={"length": "20 min"}, output=[{"every": "5 min", "fields": "all", **output}]
+    )
+    run(other, tmp_path / "other")
+    found, expected = (run(inner(tmp_path, each, time={"length": "20 min"})) for each in (tmp_path / "other", outer))
+    assert all(np.array_equal(found[name], expected[name]) for name in SPECIES)
+
+
 def test_a_nest_follows_each_record_of_the_outer_run(tmp_path: Path, outer: Path) -> None:
     """The outer run has a record every five minutes, which is also the longest interval of the boundary."""
     with airshed.Simulation(inner(tmp_path, outer)) as simulation:

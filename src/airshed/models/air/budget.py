@@ -223,6 +223,13 @@ class FaceBudget:
             parts = [lateral, window.of(saved[f"faces.{name}.top"])]
             setattr(self, name, np.concatenate([each.reshape(*self.amounts.shape[:2], -1) for each in parts], axis=-1))
 
+    def by_side(self) -> dict[str, Array]:
+        """Return (2, species) [mol], inflow and outflow since the baseline, by side and through the top; collective."""
+        lateral, top = self._whole(self.amounts - self.baseline)
+        whole = self._subdomain.decomposition
+        sides = FaceCells(whole.rows, whole.columns).split(lateral)
+        return {**{str(side): each.sum(axis=(2, 3)) for side, each in sides.items()}, "top": top.sum(axis=(2, 3))}
+
     def variables(self, grid: Grid, weights: Array) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the variables and coordinates of a dataset, since the baseline; collective.
 
@@ -275,7 +282,7 @@ class FaceBudget:
         layout = self._layout
         size = layout.columns if side in ("west", "east") else layout.rows
         if number == size:
-            return cells_of(self._concentration(_OPPOSITE[side], transport), state.q.shape[2])[0]
+            return np.asarray(cells_of(self._concentration(_OPPOSITE[side], transport), state.q.shape[2])[0])
         place = number if side in ("west", "south") else size - 1 - number
         if side in ("west", "east"):
             block, lane = divmod(place, layout.width)

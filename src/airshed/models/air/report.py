@@ -107,6 +107,7 @@ def _all_tables(
     note = "imbalance: atoms that reactions of the mechanism do not conserve; drift: error of the unconverged iteration"
     return [
         _main_budgets(model, budget, _species_of_output(model)),
+        *_budgets_by_side(model),
         Table("Budgets of species [mol]", ("species", *columns), _rows(budget, names, columns)),
         Table(
             "Budgets of families [mol of atoms]", ("family", *of_families), _rows(budget, families, of_families), note
@@ -251,6 +252,21 @@ def _main_budgets(model: "AirModel", budget: BudgetTable, names: list[str]) -> T
         f"since the start; {_balance(model.budget.signs, columns)}; residual relative to the amounts present and moved"
     )
     return Table("Main budgets [million mol]", ("species", *columns, "residual"), rows, note)
+
+
+def _budgets_by_side(model: "AirModel") -> list[Table]:
+    """Return the inflow and outflow of species by side of the area, with `boundary.budget = "faces"`; collective."""
+    if model.budget.faces is None:
+        return []
+    by_side = model.budget.faces.by_side()
+    names = model.parts.network.names
+    return [
+        Table(
+            f"{term.capitalize()} by side [mol]", ("species", *by_side),
+            [(name, *(float(sides[number, row]) for sides in by_side.values())) for row, name in enumerate(names)],
+        )
+        for number, term in enumerate(("inflow", "outflow"))
+    ]  # fmt: skip
 
 
 def _balance(signs: Mapping[str, float], columns: Sequence[str]) -> str:

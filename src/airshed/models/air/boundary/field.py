@@ -147,7 +147,7 @@ class BoundaryField:
         # species of the data, and profiles of the other species
         unknown_species(data, self.species, "the boundary's dataset")
         size = {"level": self.grid.shape[0], "face": self._cells.sizes["face"]}
-        if "cell" in data.dims:
+        if {"cell", "face"} <= set(data.dims):
             size = {"cell": 2, **size}
         field = np.empty((len(self.species), *size.values()))
         field[...] = self._profile[..., None] if "cell" not in size else self._profile[:, None, :, None]

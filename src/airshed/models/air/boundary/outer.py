@@ -46,11 +46,14 @@ class OuterRun:
 
     def __init__(self, path: Path, species: Sequence[str], key: str) -> None:
         from airshed.io.results import open_run
+        from airshed.io.run_state import results
 
         self.path, self._key = path, key
         dataset = open_run(path)
-        for file in sorted(path.glob("output*")):
-            note_input(file)
+        for result in results(path, "output"):
+            for file in sorted(result.rglob("*")) if result.is_dir() else [result]:
+                if file.is_file():
+                    note_input(file)
         self.species = tuple(
             name for name in species if name in dataset and dataset[name].attrs.get("units", _RATIO) == _RATIO
         )
