@@ -130,12 +130,8 @@ def test_uniform_air_stays_uniform_in_a_nest_of_a_nest(tmp_path: Path) -> None:
     }  # fmt: skip
     runs = [{"run": str(tmp_path / name)} for name in ("outer", "first")]
     given = [{"boundary": {**uniform, **each}, "initial": each} for each in runs]
-    middle = passive(
-        [-27.0, -23.0, 39.0, 43.0], boundary={**uniform, **runs["first"]}, initial=runs["first"], grid=lambert, **every
-    )
-    inmost = passive(
-        [-25.5, -24.5, 40.5, 41.5], "0.25 deg", boundary={**uniform, **runs["second"]}, initial=runs["second"], **every
-    )
+    middle = passive([-27.0, -23.0, 39.0, 43.0], grid=lambert, **given[0], **every)
+    inmost = passive([-25.5, -24.5, 40.5, 41.5], "0.25 deg", **given[1], **every)
     for name, case in (("outer", outer), ("first", middle), ("second", inmost)):
         with airshed.Simulation(case, output=tmp_path / name) as simulation:
             simulation.run()
