@@ -12,7 +12,8 @@ from airshed.core.errors import CaseError
 from airshed.serve import types
 from airshed.serve.frames import MEDIA_TYPE
 from airshed.serve.maps import Lines, cities_of, lines_frame
-from airshed.serve.published import Copy, Selection
+from airshed.serve.published import Copy, Selection, Session
+from airshed.serve.recording import Recorded, selected
 from airshed.serve.requests import NotThereError, Requests
 
 _MOST = 100
@@ -80,6 +81,27 @@ def data_routes(requests: Requests) -> APIRouter:
         found = requests.session(session).frame(copy, replace(chosen, less=other))
         return Response(found, media_type=MEDIA_TYPE)
 
+    @routes.get("/recording", response_model=types.RecordingInfo)
+    async def recording(session: str) -> Response:
+        """Return the recorded variables and times of a session."""
+        found = recorded_of(requests.session(session))
+        info = types.RecordingInfo(every=found.every, variables=list(found.names), moments=list(found.moments))
+        return Response(info.model_dump_json(), media_type="application/json")
+
+    @routes.get("/recording/{variable}", responses=_responses(MEDIA_TYPE))
+    async def records(
+        session: str, variable: str, chosen: Chosen, since: float | None = None, at: float | None = None
+    ) -> Response:
+        """Return frames of a variable at all recorded times, at those after `since` [s], or at the last one to `at`."""
+        found = requests.session(session)
+        recorded = recorded_of(found)
+
+        def frames() -> bytes:
+            parts = selected(recorded, found.shape, variable, chosen, since, at)
+            return b"".join(found.recorded_frame(variable, moment, values, chosen) for moment, values in parts)
+
+        return Response(await asyncio.to_thread(frames), media_type=MEDIA_TYPE)
+
     @routes.get("/geography/cities", response_model=list[types.City])
     async def cities(session: str) -> Response:
         """Return the largest cities of the map."""
@@ -94,6 +116,13 @@ def data_routes(requests: Requests) -> APIRouter:
         return Response(await asyncio.to_thread(lines_frame, found, which), media_type=MEDIA_TYPE)
 
     return routes
+
+
+def recorded_of(session: Session) -> Recorded:
+    """Return the recording of a session; raises NotThereError without one."""
+    if session.recorded is None:
+        raise NotThereError(f"session {session.name} records no fields: its case has no output with a map")
+    return session.recorded
 
 
 def file_routes(requests: Requests) -> APIRouter:

@@ -21,6 +21,7 @@ from airshed.serve.advance import Goals, Replays
 from airshed.serve.description import info_of, shape_of, state_of, summary_of
 from airshed.serve.host import Host
 from airshed.serve.published import Session
+from airshed.serve.recording import Recording, recorded_fields
 from airshed.serve.requests import EndsError, Request, as_airshed_error
 from airshed.serve.sessions import START, HostedSession
 from airshed.serve.store import MAIN, SessionFolders, SessionRequest
@@ -129,6 +130,9 @@ class Engine:
                                 work.advance(name)
         finally:
             self._ends = True
+            for each in self.sessions.values():
+                if isinstance(each.recorded, Recording):
+                    each.recorded.close()
             self._leave()
         self.host.stop()
 
@@ -250,9 +254,44 @@ class Engine:
             shape_of(hosted), state_of(name, hosted), Lease(self.limits.lease), history=history
         )
         self.began = True
+        self._begin_recording(name, hosted)
         self._publish_log(name)
         self._event("opened", name)
         return self.sessions[name].view()
+
+    def _begin_recording(self, name: str, hosted: HostedSession) -> None:
+        """Begin the recording of a session; it continues that of its folder, or has that of its parent so far."""
+        session = self.sessions[name]
+        names, every = recorded_fields(hosted.simulation.case, session.shape)
+        if not names:
+            return
+        seconds, store = hosted.simulation.seconds, hosted.store
+
+        def on_record(moment: types.Moment) -> None:
+            self.on_event(messages.Event(event="record", session=name, moment=moment))
+
+        recording = Recording(
+            session.shape, names, every, self._folders.of(name),
+            seconds if store is not None and store.resumed is not None else None, on_record=on_record,
+            on_failure=partial(self._report, name),
+        )  # fmt: skip
+        parent = self.sessions.get(hosted.parent or "")
+        if parent is not None and isinstance(parent.recorded, Recording) and not recording.moments:
+            recording.copy(parent.recorded, seconds)
+        session.recorded = recording
+        self._record(name)
+
+    def _record(self, name: str) -> None:
+        """Record the fields of the present state of a session if a record is due."""
+        session = self.sessions[name]
+        recording = session.recorded
+        if not isinstance(recording, Recording) or not recording.is_due(session.state.seconds):
+            return
+        there = [each for each in recording.names if each in session.shape.variables]
+        needed = tuple(each for each in there if session.present(each) is None)
+        if needed:
+            session.publish(self.host.give("values", name, needed))
+        recording.add(session.state, {each: session.copies[each] for each in there})
 
     def _end(self, name: str, reply: Reply) -> None:
         self._session(name)
@@ -264,8 +303,10 @@ class Engine:
     def _close(self, name: str) -> None:
         self._goals.end(name)
         self._replays.refuse(name, CaseError(f"session {name} has ended"))
-        del self.sessions[name]
+        recorded = self.sessions.pop(name).recorded
         try:
+            if isinstance(recorded, Recording):
+                recorded.close()
             self.host.give("close", name)
         finally:
             self._event("closed", name)
@@ -333,6 +374,8 @@ class Engine:
         taken = self.host.give("apply", name, command, author)
         if hosted.simulation.model is not model:  # another model may have other fields
             session.shape = shape_of(hosted)
+        if isinstance(session.recorded, Recording) and isinstance(command, types.Restart | types.Restore):
+            session.recorded.rewind(hosted.simulation.seconds)
         self._publish_log(name)
         self.on_event(messages.Event(event="log", session=name, entry=hosted.log[-1]))
         self._publish(name, changed=not isinstance(command, types.Snapshot | types.Forget))
@@ -362,6 +405,8 @@ class Engine:
         version = session.state.version + (1 if changed else 0)
         state = state_of(name, self.host.sessions[name], self._goals.goals.get(name), version=version, error=error)
         session.state = state.model_copy(update={"replayed": session.state.replayed})
+        if changed and error is None:
+            self._record(name)
         self._event("state", name)
 
     def _publish_replay(self, name: str, step: int | None) -> None:
@@ -393,9 +438,12 @@ class Engine:
         try:
             yield
         except Exception as error:
-            why = as_airshed_error(error)
-            problem = types.Problem(error=type(why).__name__, message=f"session {name} was not stored: {why}")
-            self.on_event(messages.Event(event="problem", session=name, problem=problem))
+            self._report(name, as_airshed_error(error))
+
+    def _report(self, name: str, error: AirshedError) -> None:
+        """Publish that a session was not stored."""
+        problem = types.Problem(error=type(error).__name__, message=f"session {name} was not stored: {error}")
+        self.on_event(messages.Event(event="problem", session=name, problem=problem))
 
 
 def _note_failure(main: HostedSession, name: str, opened: "Future[Any]") -> None:

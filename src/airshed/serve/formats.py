@@ -12,6 +12,7 @@ from airshed.core.version import __version__
 from airshed.serve import types
 from airshed.serve.published import Copy, Session
 from airshed.serve.requests import NotThereError, Requests
+from airshed.serve.zarr_metadata import METADATA, array_metadata, group_metadata
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,19 +82,16 @@ def netcdf(session: Session, copies: Mapping[str, Copy]) -> bytes:
     return bytes(made)
 
 
-_META = "zarr.json"
-
-
 async def value_of(requests: Requests, name: str, key: str) -> tuple[bytes, str]:
     """Return the content of a key and its media type; raises NotThereError for a missing key."""
     session = requests.session(name)
-    if key == _META:
+    if key == METADATA:
         return _json(_group(session)), "application/json"
     array, _, rest = key.partition("/")
     metas = _arrays(session)
     if array not in metas:
         raise NotThereError(f"the store has no array {array!r}")
-    if rest == _META:
+    if rest == METADATA:
         return _json(metas[array]), "application/json"
     if rest.split("/") != ["c", *("0" for _ in metas[array]["shape"])]:
         raise NotThereError(f"the store has no key {key!r}")
@@ -116,29 +114,17 @@ def _all_dims(session: Session) -> set[str]:
 def _arrays(session: Session) -> dict[str, dict[str, Any]]:
     """Return the metadata of all arrays: variables, coordinates and the time."""
     found = {
-        name: _array(each.shape, each.dims, "float32", "NaN", attributes_of(each))
+        name: array_metadata(each.shape, each.dims, "float32", "NaN", attributes_of(each))
         for name, each in session.shape.variables.items()
     }
     for name, (dim, values, attributes) in coordinates(session, _all_dims(session)).items():
-        found[name] = _array([len(values)], [dim], "float64", "NaN", attributes)
+        found[name] = array_metadata([len(values)], [dim], "float64", "NaN", attributes)
     units = {"units": "milliseconds since 1970-01-01", "calendar": "proleptic_gregorian"}
-    return {**found, "time": _array([], [], "int64", 0, units)}
-
-
-def _array(shape: list[int], dims: list[str], dtype: str, fill: object, attributes: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shape}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": fill, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
-        "dimension_names": dims, "attributes": attributes, "storage_transformers": [],
-    }  # fmt: skip
+    return {**found, "time": array_metadata([], [], "int64", 0, units)}
 
 
 def _group(session: Session) -> dict[str, Any]:
-    metadata = {"kind": "inline", "must_understand": False, "metadata": _arrays(session)}
-    attributes = {**global_attributes(session), "coordinates": "time"}
-    return {"zarr_format": 3, "node_type": "group", "attributes": attributes, "consolidated_metadata": metadata}
+    return group_metadata(_arrays(session), {**global_attributes(session), "coordinates": "time"})
 
 
 def _json(document: dict[str, Any]) -> bytes:

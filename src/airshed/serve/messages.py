@@ -10,6 +10,7 @@ from airshed.serve.types import (
     Encoding,
     Index,
     LogEntry,
+    Moment,
     Name,
     Number,
     Problem,
@@ -104,17 +105,18 @@ class Reply(Document):
 
 
 class Event(Document):
-    """Server: an event. hello | state | log | budget | control | opened | closed | problem.
+    """Server: an event. hello | state | log | budget | control | record | opened | closed | problem.
 
     `state` is present in hello (one for each session), state, opened and control; `entry` in log; `summary` in
-    budget.
+    budget; `moment` in record, when the fields of a time have been recorded.
     """
 
-    event: Literal["hello", "state", "log", "budget", "control", "opened", "closed", "problem"]
+    event: Literal["hello", "state", "log", "budget", "control", "record", "opened", "closed", "problem"]
     session: str | None = None
     state: SessionState | None = None
     entry: LogEntry | None = None
     summary: Summary | None = None
+    moment: Moment | None = None
     problem: Problem | None = None
     client: str | None = None
     protocol: int | None = None

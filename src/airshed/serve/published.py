@@ -4,7 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from airshed.grid.packing import PackedGrid, Raster
 from airshed.serve import types
 from airshed.serve.access import Lease
 from airshed.serve.frames import Payload, encode, frame, window_of
+
+if TYPE_CHECKING:
+    from airshed.serve.recording import Recorded
 
 _MAP = ["lat", "lon"]
 
@@ -170,6 +173,7 @@ class Session:
 
     state    replaced as a whole by the model's thread at the end of steps
     history  events other than commands, for the history attribute of files
+    recorded fields at earlier times; None for a model without outputs
     """
 
     shape: Shape
@@ -179,6 +183,7 @@ class Session:
     log: list[types.LogEntry] = field(default_factory=list)
     snapshots: list[types.SnapshotInfo] = field(default_factory=list)
     history: tuple[str, ...] = ()
+    recorded: "Recorded | None" = None
     used: float = field(default_factory=time.monotonic)
     _payloads: OrderedDict[Any, tuple[tuple[int, ...], Payload]] = field(default_factory=OrderedDict)
 
@@ -213,6 +218,15 @@ class Session:
         variable, (shape, payload) = copy.variable, self._payload(copy, chosen)
         header = frame_header(copy.state, variable.name, variable.unit, variable.dims, shape, payload, chosen)
         return frame({**header, "subscription": subscription, "dropped": dropped}, payload.data)
+
+    def recorded_frame(self, name: str, moment: types.Moment, values: AnyArray, chosen: Selection) -> bytes:
+        """Return a frame of a part of a recorded field, which is chosen already."""
+        variable = self.shape.variable(name)
+        payload = encode(values, chosen.encoding, chosen.range, compress=chosen.compress)
+        state = self.state.model_copy(update=moment.model_dump())
+        return frame(
+            frame_header(state, name, variable.unit, variable.dims, values.shape, payload, chosen), payload.data
+        )
 
     def _payload(self, copy: Copy, chosen: Selection) -> tuple[tuple[int, ...], Payload]:
         key = copy.variable.name, copy.state.version, copy.other, chosen

@@ -417,6 +417,22 @@ class Result(Document):
     replay: ReplayResult | None = None
 
 
+class Moment(Document):
+    """Time of a record."""
+
+    seconds: float
+    step: int
+    time: str
+
+
+class RecordingInfo(Document):
+    """Recorded fields of a session and their times; `every` is the time between records [s]."""
+
+    every: float
+    variables: list[str]
+    moments: list[Moment]
+
+
 class FrameHeader(Document):
     """The header of a binary frame, see docs/how-to/serve.md."""
 
