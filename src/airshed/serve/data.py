@@ -85,6 +85,7 @@ def data_routes(requests: Requests) -> APIRouter:
     async def recording(session: str) -> Response:
         """Return the recorded variables and times of a session."""
         found = recorded_of(requests.session(session))
+        await asyncio.to_thread(found.flush)
         info = types.RecordingInfo(every=found.every, variables=list(found.names), moments=list(found.moments))
         return Response(info.model_dump_json(), media_type="application/json")
 
@@ -97,6 +98,7 @@ def data_routes(requests: Requests) -> APIRouter:
         recorded = recorded_of(found)
 
         def frames() -> bytes:
+            recorded.flush()
             parts = selected(recorded, found.shape, variable, chosen, since, at)
             return b"".join(found.recorded_frame(variable, moment, values, chosen) for moment, values in parts)
 

@@ -51,6 +51,9 @@ class Recorded(Protocol):
     def read(self, name: str, index: int, level: int | None, window: types.Window | None) -> AnyArray:
         """Return a field of a moment, or a part of it."""
 
+    def flush(self) -> None:
+        """Wait until all records so far are stored."""
+
 
 class _Memory:
     """Records in memory."""

@@ -1,4 +1,4 @@
-// Ring buffer of past frames of the displayed field, for scrolling back in time.
+// Frames of the displayed field at past times: recorded by the server, and received while the page watches.
 import type { Frame } from "../protocol/frames";
 
 const MOST_FRAMES = 400;
@@ -15,14 +15,38 @@ export class Past {
     return this.kept.at(-1) ?? null;
   }
 
-  /** Store a frame. Frames that are not earlier are discarded: the run has returned to an earlier state. */
+  /** Store a frame of the present. Frames that are not earlier are discarded: the run has returned to an earlier state. */
   add(frame: Frame): void {
-    const { seconds, variable, level } = frame.header;
-    if (this.last && (this.last.header.variable !== variable || this.last.header.level !== level)) this.kept = [];
-    while (this.last && this.last.header.seconds >= seconds) this.kept.pop();
+    this.begin(frame);
+    while (this.last && this.last.header.seconds >= frame.header.seconds) this.kept.pop();
     this.kept.push(frame);
-    const room = Math.max(2, Math.min(MOST_FRAMES, Math.floor(MOST_BYTES / Math.max(frame.values.byteLength, 1))));
-    if (this.kept.length > room) this.kept.shift();
+    this.shrink();
+  }
+
+  /** Store recorded frames of one field at the times that have none. */
+  merge(frames: Frame[]): void {
+    const [first] = frames;
+    if (!first) return;
+    this.begin(first);
+    const known = new Set(this.kept.map((each) => each.header.seconds));
+    this.kept = [...this.kept, ...frames.filter((each) => !known.has(each.header.seconds))];
+    this.kept.sort((one, other) => one.header.seconds - other.header.seconds);
+    this.shrink();
+  }
+
+  /** Discard the frames of another field. */
+  private begin({ header }: Frame): void {
+    if (this.last && (this.last.header.variable !== header.variable || this.last.header.level !== header.level)) this.kept = [];
+  }
+
+  /** Discard the oldest frames between records, then the oldest records. */
+  private shrink(): void {
+    const each = Math.max(this.last?.values.byteLength ?? 1, 1);
+    const room = Math.max(2, Math.min(MOST_FRAMES, Math.floor(MOST_BYTES / each)));
+    while (this.kept.length > room) {
+      const between = this.kept.findIndex((frame) => frame.header.subscription !== null);
+      this.kept.splice(between >= 0 && between < this.kept.length - 1 ? between : 0, 1);
+    }
   }
 
   /** Return the latest time [s] for which both have a frame, or null. */

@@ -6,7 +6,7 @@ import { cellAt, type Cell, type Grid, type Place } from "../maths/grid";
 import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import type { Subscription } from "../protocol/types";
-import { arrived, grid, info, latest, past, variable } from "./store";
+import { arrived, back, earlier, grid, info, latest, past, variable } from "./store";
 import { unit } from "./scale";
 import { view } from "./view";
 import { watched } from "./view";
@@ -25,6 +25,9 @@ export const marked = computed<Marked[]>(() =>
     place, cell: grid.value && cellAt(grid.value, place), colour: HUES[k % HUES.length] ?? "",
   })),
 );
+
+/** Frames of columns: of the present, or of the displayed past time. */
+const columnFrames = computed(() => (back.value === null ? latest.value : earlier.value));
 
 /** Value of a frame at a cell in the unit of the scale; units that need air have values at the time of the latest air only. */
 function value(frame: Frame, map: Grid, cell: Cell, of: Unit, air: Float32Array | null): number {
@@ -55,9 +58,9 @@ export const profiles = computed<Curve[]>(() => {
   const of = unit.value;
   if (!of || !hasLevels.value) return [];
   return marked.value.flatMap(({ colour, cell }, k): Curve[] => {
-    const frame = latest.value[`profile:${k}`];
+    const frame = columnFrames.value[`profile:${k}`];
     if (!cell || !frame || frame.header.variable !== variable.value?.name || frame.header.shape.length !== 3) return [];
-    const shown = convert(frame.values, of, latest.value[`air:profile:${k}`]?.values ?? null);
+    const shown = convert(frame.values, of, columnFrames.value[`air:profile:${k}`]?.values ?? null);
     return [{ name: `${k + 1}`, colour, points: heights.map((height, level) => [shown[level] ?? NaN, height]) }];
   });
 });
@@ -72,13 +75,13 @@ export interface Curtain {
 }
 
 export const curtain = computed<Curtain | null>(() => {
-  const frame = latest.value["curtain"];
+  const frame = columnFrames.value["curtain"];
   const { line } = view.value;
   const window = frame?.header.window;
   const of = unit.value;
   if (!frame || !line || !window || !of || !grid.value || frame.header.variable !== variable.value?.name) return null;
   const [levels = 0, rows = 0, columns = 0] = frame.header.shape;
-  const shown = convert(frame.values, of, latest.value["air:curtain"]?.values ?? null);
+  const shown = convert(frame.values, of, columnFrames.value["air:curtain"]?.values ?? null);
   const values = new Float32Array(levels * STEPS).fill(NaN);
   for (let k = 0; k < STEPS; k++) {
     const cell = cellAt(grid.value, along(line, (k + 0.5) / STEPS));

@@ -38,6 +38,10 @@ export const cursor = signal<Place | null>(null);
 export const back = signal<number | null>(null);
 /** Counter of received frames, because the stored frames are no signals. */
 export const arrived = signal(0);
+/** Frames of places and of the line at the displayed past time, by the id of their subscription. */
+export const earlier = signal<Record<string, Frame>>({});
+/** Number of recorded times of each session since the page knows it. */
+export const recorded = signal<Record<string, number>>({});
 /** The newest frame of every other subscription, by its id. */
 export const latest = signal<Record<string, Frame>>({});
 
@@ -126,6 +130,10 @@ function event(message: ServerEvent): void {
     const { [name]: _gone, ...others } = sessions.value;
     sessions.value = others;
     pasts.delete(name);
+    return;
+  }
+  if (message.event === "record") {
+    recorded.value = { ...recorded.value, [name]: (recorded.value[name] ?? 0) + 1 };
     return;
   }
   if (message.event === "budget") {

@@ -1,0 +1,64 @@
+// Recorded hours: the displayed field at all past times, and columns of places and of the line at the displayed past time.
+import { computed, effect } from "@preact/signals";
+import type { Frame } from "../protocol/frames";
+import type { Subscription } from "../protocol/types";
+import { Refused } from "../protocol/http";
+import { subscriptions } from "./places";
+import { unit } from "./scale";
+import { air, arrived, back, earlier, http, info, level, past, recorded, variable } from "./store";
+import { watched } from "./view";
+
+const heightOf = (): string => (variable.value && variable.value.dims.length > 2 ? `level=${level.value}` : "");
+
+async function frames(session: string, name: string, query: string): Promise<Frame[]> {
+  try {
+    return await http.frames(`/sessions/${session}/recording/${name}?${query}`);
+  } catch (error) {
+    if (error instanceof Refused) return []; // the session records no such field
+    throw error;
+  }
+}
+
+/** Request the records of the displayed field; `since` omits those up to a time [s]. */
+async function fill(session: string, name: string, query: string): Promise<void> {
+  const found = await frames(session, name, query);
+  if (variable.value?.name !== name || !found.length) return;
+  past(session).merge(found);
+  arrived.value += 1;
+}
+
+/** Fill the past of each displayed session when the field changes, and after each further record. */
+export function recall(): void {
+  const field = computed(() => (info.value && variable.value ? `${variable.value.name}?${heightOf()}` : null));
+  const latest = new Map<string, { field: string; count: number }>();
+  effect(() => {
+    const now = field.value;
+    if (!now) return;
+    const [name = "", query = ""] = now.split("?");
+    for (const session of watched.value) {
+      const count = recorded.value[session] ?? 0;
+      const before = latest.get(session);
+      if (before?.field === now && before.count === count) continue;
+      latest.set(session, { field: now, count });
+      const last = before?.field === now ? past(session).frames.findLast((each) => each.header.subscription === null) : null;
+      void fill(session, name, last ? `${query}&since=${last.header.seconds}` : query).catch(() => undefined);
+    }
+  });
+  effect(() => {
+    const at = back.value;
+    if (at === null) {
+      earlier.value = {};
+      return;
+    }
+    const amount = unit.value?.byAir ? air.value : null;
+    for (const each of subscriptions()) {
+      void recallColumn(each, at).catch(() => undefined);
+      if (amount) void recallColumn({ ...each, id: `air:${each.id}`, variable: amount }, at).catch(() => undefined);
+    }
+  });
+}
+
+async function recallColumn(of: Subscription, at: number): Promise<void> {
+  const [found] = await frames(of.session ?? "main", of.variable, `at=${at}&window=${of.window?.join(",") ?? ""}`);
+  if (found && back.value === at) earlier.value = { ...earlier.value, [of.id]: found };
+}
