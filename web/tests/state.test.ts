@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { ModelInfo } from "../src/protocol/types";
 import { Past } from "../src/state/past";
+import { moved } from "../src/state/playback";
 import { distance } from "../src/state/places";
 import { added, enter, forget, groups, knobs, pending, tables } from "../src/state/settings";
 import { infos } from "../src/state/store";
@@ -53,6 +54,65 @@ describe("past frames", () => {
     const large = new Past();
     for (let k = 0; k < 5; k++) large.add({ header: frame(k).header, values: { byteLength: 40e6 } as Float32Array });
     expect(large.frames.length).toBe(2);
+  });
+});
+
+describe("recorded frames", () => {
+  const recorded = (seconds: number, value = seconds) =>
+    frame(seconds, { subscription: null, range: [0, value] } as never, Float32Array.of(value, 0));
+  const live = (seconds: number) => frame(seconds, { subscription: "map:main" } as never);
+  const seconds = (past: Past) => past.frames.map((each) => each.header.seconds);
+
+  it("fill the times that were not watched, in order, and none twice", () => {
+    const past = new Past();
+    past.add(live(120));
+    past.merge([recorded(0), recorded(60), recorded(120), recorded(180)]);
+    expect(seconds(past)).toEqual([0, 60, 120, 180]);
+    expect(past.at(120)?.header.subscription).toBe("map:main");
+  });
+
+  it("replace frames of another field, and are replaced by them", () => {
+    const past = new Past();
+    past.add(frame(0, { variable: "NO2" }));
+    past.merge([recorded(60)]);
+    expect(seconds(past)).toEqual([60]);
+    past.merge([]);
+    expect(seconds(past)).toEqual([60]);
+  });
+
+  it("outlast the frames between them where there is no room", () => {
+    const past = new Past();
+    past.merge([recorded(-2), recorded(-1)]);
+    for (let k = 0; k < 500; k++) past.add(live(k));
+    expect(past.frames.length).toBe(400);
+    expect(seconds(past).slice(0, 3)).toEqual([-2, -1, 102]);
+  });
+
+  it("are linear in between", () => {
+    const past = new Past();
+    past.merge([recorded(0, 4), recorded(100, 8)]);
+    expect([...past.between(25)!.values]).toEqual([5, 0]);
+    expect(past.between(25)!.header.seconds).toBe(25);
+    expect(past.between(0)).toBe(past.frames[0]);
+    expect(past.between(500)).toBe(past.frames[1]);
+    expect(new Past().between(0)).toBeNull();
+  });
+
+  it("have extremes, of records alone", () => {
+    const past = new Past();
+    past.merge([recorded(0, 4)]);
+    expect(past.extremes).toEqual([]);
+    past.merge([recorded(60, 9)]);
+    past.add(live(90));
+    expect(past.extremes).toEqual([0, 4, 0, 9]);
+  });
+
+  it("are played from one to the next, and from the start after the last", () => {
+    const past = new Past();
+    past.merge([recorded(0), recorded(3600), recorded(7200)]);
+    expect(moved(past.frames, 0, 0.1)).toBeCloseTo(1080);
+    expect(moved(past.frames, 7100, 1)).toBe(0);
+    expect(moved(past.frames, 3600, 0)).toBe(3600);
   });
 });
 

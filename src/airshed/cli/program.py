@@ -22,7 +22,7 @@ from airshed.cli.commands.pasture import point, prepare
 from airshed.cli.commands.results import evaluate, merge, plot
 from airshed.cli.commands.run import run, show
 from airshed.cli.commands.schema import schema
-from airshed.cli.commands.serve import serve
+from airshed.cli.commands.serve import serve, view
 from airshed.cli.commands.sweep import sweep
 from airshed.cli.errors import CommandGroup
 
@@ -38,7 +38,23 @@ kernel = typer.Typer(no_args_is_help=True, help="Show generated code.")
 pasture = typer.Typer(no_args_is_help=True, help="Soil water and pasture growth: inputs, and runs at a station.")
 mechanism = typer.Typer(no_args_is_help=True, help="Show, check and convert reaction files.")
 
-for command in (new, run, sweep, serve, adjoint, assimilate, evaluate, show, box, plot, merge, schema, verify, doctor):
+for command in (
+    new,
+    run,
+    sweep,
+    serve,
+    view,
+    adjoint,
+    assimilate,
+    evaluate,
+    show,
+    box,
+    plot,
+    merge,
+    schema,
+    verify,
+    doctor,
+):
     app.command()(command)
 kernel.command("show")(show_kernel)
 app.add_typer(kernel, name="kernel")

@@ -66,6 +66,11 @@ class Engine:
         """
         return self._request(self._open, SessionRequest(name or "", case, resume=resume, accept=accept))
 
+    def show(self, session: Session) -> None:
+        """Publish a session without a model, before :meth:`run`."""
+        self.sessions[session.name] = session
+        self.began = True
+
     def close(self, session: str) -> "Future[None]":
         """Request the end of a session."""
         return self._request(self._end, session)

@@ -19,6 +19,7 @@ from airshed.serve.access import Lease
 from airshed.serve.frames import Payload, encode, frame, window_of
 
 if TYPE_CHECKING:
+    from airshed.serve.finished import FinishedRun
     from airshed.serve.recording import Recorded
 
 _MAP = ["lat", "lon"]
@@ -174,6 +175,7 @@ class Session:
     state    replaced as a whole by the model's thread at the end of steps
     history  events other than commands, for the history attribute of files
     recorded fields at earlier times; None for a model without outputs
+    finished answers of a finished run, which has no model; None for a model
     """
 
     shape: Shape
@@ -184,6 +186,7 @@ class Session:
     snapshots: list[types.SnapshotInfo] = field(default_factory=list)
     history: tuple[str, ...] = ()
     recorded: "Recorded | None" = None
+    finished: "FinishedRun | None" = None
     used: float = field(default_factory=time.monotonic)
     _payloads: OrderedDict[Any, tuple[tuple[int, ...], Payload]] = field(default_factory=OrderedDict)
 
@@ -209,6 +212,13 @@ class Session:
         for name, each in values.items():
             variable = self.shape.variable(name)
             self.copies[name] = Copy(variable, self.state, self.shape.on_map(variable, np.asarray(each, np.float32)))
+
+    def publish_last(self, name: str) -> Copy:
+        """Store and return a copy of the last record of a field, which is on the map already."""
+        assert self.recorded is not None
+        values = self.recorded.read(name, len(self.recorded.moments) - 1, None, None)
+        self.copies[name] = Copy(self.shape.variable(name), self.state, values)
+        return self.copies[name]
 
     def frame(self, copy: Copy, chosen: Selection, subscription: str | None = None, dropped: int = 0) -> bytes:
         """Return a frame of a part of a copy; raises CaseError for a part that does not exist."""

@@ -103,6 +103,8 @@ class Requests:
             except CaseError as error:
                 raise NotThereError(str(error)) from None
         present = found.present(name)
+        if present is None and found.finished is not None and found.recorded is not None:
+            present = await asyncio.to_thread(found.publish_last, name)
         if present is not None:
             return present
         copy: Copy = await self._once((session, name), lambda: self.engine.field(session, name))
@@ -123,6 +125,10 @@ class Requests:
     async def command(self, session: str, command: types.Document, client: Client) -> types.Result:
         """Pass a client's command to the model's thread, if the client has or gets control of the session."""
         found = self.session(session)
+        if found.finished is not None:
+            raise CaseError(
+                f"{session} is a finished run without a model; start its case with airshed serve to steer it"
+            )
         before = found.lease.held_by()
         found.lease.command(client)
         if before is None:
@@ -135,6 +141,8 @@ class Requests:
 
     async def close(self, session: str, client: Client) -> None:
         """End a session that the client controls."""
+        if self.session(session).finished is not None:
+            raise CaseError(f"{session} is a finished run, which stays open until the server ends")
         self.session(session).lease.command(client)
         await asyncio.wrap_future(self.engine.close(session))
 
@@ -144,11 +152,13 @@ class Requests:
 
     async def summary(self, session: str) -> types.Summary:
         """Return the summary of the run so far."""
-        self.session(session)
+        if (finished := self.session(session).finished) is not None:
+            return finished.summary
         summary: types.Summary = await self._once((session, ""), lambda: self.engine.summary(session))
         return summary
 
     async def info(self, session: str) -> types.ModelInfo:
         """Return the variables, grid, settings and clock of a session's model."""
-        self.session(session)
+        if (finished := self.session(session).finished) is not None:
+            return finished.info
         return await asyncio.wrap_future(self.engine.info(session))

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { branch, play, pause, restart, step, toggle, undo } from "./actions";
 import { unitsOf } from "../maths/units";
+import { hasModel, playing, togglePlayback } from "./playback";
 import { range, unit } from "./scale";
 import { back, air, level, past, variable } from "./store";
 import { look, view, type Panel, type Theme, type Wind } from "./view";
@@ -23,6 +24,7 @@ const after = <T,>(all: readonly T[], one: T): T => all[(all.indexOf(one) + 1) %
 
 /** Move by a number of frames in the stored past; after its end comes the present. */
 export function scroll(frames: number): void {
+  playing.value = false;
   const kept = past(view.value.session).frames;
   const now = back.value;
   const at = now === null ? kept.length - 1 : kept.findLastIndex((each) => each.header.seconds <= now);
@@ -47,7 +49,8 @@ export function lockRange(): void {
 }
 
 export const BINDINGS: Binding[] = [
-  { keys: [" "], group: "Time", text: "Play or pause", run: () => void toggle() },
+  { keys: [" "], group: "Time", text: "Run or pause", run: () => void (hasModel() ? toggle() : togglePlayback()) },
+  { keys: ["h"], group: "Time", text: "Play the stored hours", run: togglePlayback },
   { keys: ["."], group: "Time", text: "One step", run: () => void step() },
   { keys: ["e"], group: "Time", text: "Run to the end", run: () => void play() },
   { keys: ["p"], group: "Time", text: "Pause", run: () => void pause() },

@@ -59,4 +59,21 @@ export class Past {
   at(seconds: number): Frame | null {
     return this.kept.findLast((frame) => frame.header.seconds <= seconds) ?? this.kept[0] ?? null;
   }
+
+  /** Return the values at a time [s], linear between the frames around it. */
+  between(seconds: number): Frame | null {
+    const before = this.at(seconds);
+    const after = this.kept.find((frame) => frame.header.seconds > seconds);
+    if (!before || !after || before.header.seconds >= seconds) return before;
+    const part = (seconds - before.header.seconds) / (after.header.seconds - before.header.seconds);
+    const values = before.values.map((value, k) => value + part * ((after.values[k] ?? NaN) - value));
+    const time = new Date(Date.parse(before.header.time) + 1000 * (seconds - before.header.seconds)).toISOString();
+    return { header: { ...before.header, seconds, time }, values };
+  }
+
+  /** The extremes of all records, in the unit of the model; empty without two or more records. */
+  get extremes(): number[] {
+    const records = this.kept.filter((frame) => frame.header.subscription === null);
+    return records.length > 1 ? records.flatMap((frame) => frame.header.range ?? []) : [];
+  }
 }

@@ -6,7 +6,7 @@ import { Refused } from "../protocol/http";
 import { subscriptions } from "./places";
 import { unit } from "./scale";
 import { air, arrived, back, earlier, http, info, level, past, recorded, variable } from "./store";
-import { watched } from "./view";
+import { view, watched } from "./view";
 
 const heightOf = (): string => (variable.value && variable.value.dims.length > 2 ? `level=${level.value}` : "");
 
@@ -44,8 +44,9 @@ export function recall(): void {
       void fill(session, name, last ? `${query}&since=${last.header.seconds}` : query).catch(() => undefined);
     }
   });
+  const hour = computed(() => (back.value === null ? null : (past(view.value.session).at(back.value)?.header.seconds ?? null)));
   effect(() => {
-    const at = back.value;
+    const at = hour.value;
     if (at === null) {
       earlier.value = {};
       return;
@@ -60,5 +61,5 @@ export function recall(): void {
 
 async function recallColumn(of: Subscription, at: number): Promise<void> {
   const [found] = await frames(of.session ?? "main", of.variable, `at=${at}&window=${of.window?.join(",") ?? ""}`);
-  if (found && back.value === at) earlier.value = { ...earlier.value, [of.id]: found };
+  if (found && back.value !== null) earlier.value = { ...earlier.value, [of.id]: found };
 }

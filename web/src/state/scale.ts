@@ -72,9 +72,16 @@ export const range = computed<Range>(() => {
     return formerDifference;
   }
   if (fixed && !(log && fixed[0] <= 0)) return { low: fixed[0], high: fixed[1], log };
-  former = automatic(fields.value[0]?.values ?? new Float32Array(), log && positive.value, former);
+  former = automatic(spread(), log && positive.value, former);
   return former;
 });
+
+/** Return the displayed values and the extremes of all recorded hours, so that colours are the same through the day. */
+function spread(): Float32Array {
+  const shownNow = fields.value[0]?.values ?? new Float32Array();
+  const all = unit.value && !unit.value.byAir ? convert(Float32Array.from(past(view.value.session).extremes), unit.value, null) : [];
+  return all.length ? Float32Array.of(...all, ...(extent(shownNow) ?? [])) : shownNow;
+}
 
 /** Whether a logarithmic scale has positive values to show. */
 export const positive = computed(() => {

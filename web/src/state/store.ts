@@ -80,7 +80,7 @@ export function past(of: string): Past {
 /** Return the displayed frame of a session: the present one, or the one of the selected past time. */
 export function shown(of: string): Frame | null {
   void arrived.value;
-  return back.value === null ? past(of).last : past(of).at(back.value);
+  return back.value === null ? past(of).last : past(of).between(back.value);
 }
 
 let noticed = 0;

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { clock, day, span } from "../maths/format";
 import { pause, play, restart, step } from "../state/actions";
+import { hasModel, playing, togglePlayback } from "../state/playback";
 import { back, arrived, past, session, shown } from "../state/store";
 import { look, view } from "../state/view";
 import type { SessionState } from "../protocol/types";
@@ -10,34 +11,50 @@ import { Icon } from "./icons";
 const SPEEDS = [1, 2, 5, 10, 20];
 
 export function PlayBar() {
+  void arrived.value;
   const state = session.value;
   const running = state?.status === "running";
   const ended = state?.status === "ended";
   return (
     <footer class="playbar" aria-label="Time">
       <div class="buttons">
-        <button type="button" onClick={() => void restart()} disabled={!state} title="Return to the start (Home)" aria-label="Return to the start of the case">
-          <Icon name="restart" />
-        </button>
-        <button type="button" class="main" onClick={() => void (running ? pause() : play())} disabled={!state || ended}
-          title="Play or pause (space)" aria-label={running ? "Pause" : "Play"}>
-          <Icon name={running ? "pause" : "play"} />
-        </button>
-        <button type="button" onClick={() => void step()} disabled={!state || running || ended} title="One step (.)" aria-label="One step">
-          <Icon name="step" />
+        {hasModel() && <Run state={state} running={running} ended={ended} />}
+        <button type="button" class={hasModel() ? "" : "main"} aria-pressed={playing.value} onClick={togglePlayback} disabled={past(view.value.session).frames.length < 2}
+          title="Play the stored hours (h)" aria-label={playing.value ? "Stop the playback" : "Play the stored hours"}>
+          <Icon name={playing.value ? "pause" : hasModel() ? "film" : "play"} />
         </button>
       </div>
-      {state && <Until state={state} />}
-      <label class="speed">
-        <span class="hidden">Speed</span>
-        <select value={view.value.speed ?? ""} onChange={(event) => setSpeed(event.currentTarget.value, running)}>
-          <option value="">full speed</option>
-          {SPEEDS.map((each) => <option key={each} value={each}>{each} {each === 1 ? "step" : "steps"}/s</option>)}
-        </select>
-      </label>
+      {hasModel() && state && <Until state={state} />}
+      {hasModel() && (
+        <label class="speed">
+          <span class="hidden">Speed</span>
+          <select value={view.value.speed ?? ""} onChange={(event) => setSpeed(event.currentTarget.value, running)}>
+            <option value="">full speed</option>
+            {SPEEDS.map((each) => <option key={each} value={each}>{each} {each === 1 ? "step" : "steps"}/s</option>)}
+          </select>
+        </label>
+      )}
       <Ring />
       {state && <Clock state={state} />}
     </footer>
+  );
+}
+
+/** The controls of the model: to the start, run or pause, one step. */
+function Run({ state, running, ended }: { state: SessionState | null; running: boolean; ended: boolean }) {
+  return (
+    <>
+      <button type="button" onClick={() => void restart()} disabled={!state} title="Return to the start (Home)" aria-label="Return to the start of the case">
+        <Icon name="restart" />
+      </button>
+      <button type="button" class="main" onClick={() => void (running ? pause() : play())} disabled={!state || ended}
+        title="Run or pause the model (space)" aria-label={running ? "Pause" : "Play"}>
+        <Icon name={running ? "pause" : "play"} />
+      </button>
+      <button type="button" onClick={() => void step()} disabled={!state || running || ended} title="One step (.)" aria-label="One step">
+        <Icon name="step" />
+      </button>
+    </>
   );
 }
 
@@ -54,9 +71,9 @@ function Clock({ state }: { state: SessionState }) {
     <div class="clock" data-step={state.step} data-status={state.status} data-seconds={state.seconds}>
       <time dateTime={time}><b>{clock(time)}</b> {day(time)} <small>UTC</small></time>
       <small>
-        {back.value !== null ? <mark>past step</mark> : `step ${state.step}`}
+        {!hasModel() ? "recorded run" : back.value !== null ? <mark>past hour</mark> : `step ${state.step}`}
         {seconds < 0 && <span title="Spin-up: time before the start of the case, in which the air adjusts to the emissions"> · spin-up</span>}
-        {rate ? ` · ${rate >= 10 ? Math.round(rate) : Number(rate.toPrecision(2))} ${rate === 1 ? "step" : "steps"}/s` : ""} · {state.status}
+        {rate ? ` · ${rate >= 10 ? Math.round(rate) : Number(rate.toPrecision(2))} ${rate === 1 ? "step" : "steps"}/s` : ""}{hasModel() && ` · ${state.status}`}
       </small>
     </div>
   );
@@ -109,9 +126,12 @@ function Ring() {
   const move = (to: number) => (back.value = to >= frames.length - 1 ? null : (frames[to]?.header.seconds ?? null));
   return (
     <div class="ring">
-      <input type="range" min={0} max={Math.max(frames.length - 1, 1)} value={Math.max(at, 0)} disabled={frames.length < 2} aria-label="Past steps"
+      <input type="range" min={0} max={Math.max(frames.length - 1, 1)} value={Math.max(at, 0)} disabled={frames.length < 2} aria-label="Past hours"
         aria-valuetext={frames[at] ? `${clock(frames[at].header.time)} ${day(frames[at].header.time)}` : "none yet"}
-        onInput={(event) => move(event.currentTarget.valueAsNumber)} />
+        onInput={(event) => {
+          playing.value = false;
+          move(event.currentTarget.valueAsNumber);
+        }} />
       <div class="progress" role="progressbar" aria-label="Completed part of the case" aria-valuenow={Math.round(done)}
         aria-valuemin={0} aria-valuemax={100} title={`${done.toFixed(0)} % of the case`}>
         <span style={{ width: `${done}%` }} />

@@ -1,5 +1,6 @@
 // The panels next to the map, one at a time.
 import type { ComponentType } from "preact";
+import { hasModel } from "../state/playback";
 import { look, view, type Panel } from "../state/view";
 import { AboutPanel } from "./AboutPanel";
 import { BudgetPanel } from "./BudgetPanel";
@@ -13,12 +14,16 @@ const PANELS: [Panel, string, ComponentType][] = [
   ["budget", "Budget", BudgetPanel], ["about", "About", AboutPanel],
 ];
 
+/** Panels that need a model. */
+const OF_MODEL: Panel[] = ["steer", "runs"];
+
 export function Side() {
-  const Shown = PANELS.find(([id]) => id === view.value.panel)?.[2] ?? ViewPanel;
+  const panels = PANELS.filter(([id]) => hasModel() || !OF_MODEL.includes(id));
+  const Shown = panels.find(([id]) => id === view.value.panel)?.[2] ?? ViewPanel;
   return (
     <aside class="side" aria-label="Panels">
       <div class="tabs" role="tablist" aria-label="Panels" onKeyDown={onKey}>
-        {PANELS.map(([id, text]) => (
+        {panels.map(([id, text]) => (
           <button key={id} type="button" role="tab" id={`tab-${id}`} aria-selected={view.value.panel === id} aria-controls="panel"
             tabIndex={view.value.panel === id ? 0 : -1} onClick={() => look({ panel: id })}>{text}</button>
         ))}

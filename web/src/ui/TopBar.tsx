@@ -2,6 +2,7 @@
 import { helpOpen } from "../state/bindings";
 import { lease } from "../state/actions";
 import { connection, controls, notify, session, sessions } from "../state/store";
+import { hasModel } from "../state/playback";
 import { look, view } from "../state/view";
 import { isDark } from "../state/theme";
 import { Icon } from "./icons";
@@ -21,7 +22,7 @@ export function TopBar() {
         </label>
       )}
       <Controller />
-      <span class={`state ${connection.value}`} role="status" data-connection={connection.value}>{CONNECTION[connection.value]}</span>
+      <span class={`state ${connection.value}`} role="status" data-connection={connection.value}>{connection.value === "open" && !hasModel() ? "recorded run" : CONNECTION[connection.value]}</span>
       <button type="button" class="quiet" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => void share()}><Icon name="share" /></button>
       <button type="button" class="quiet" title="Light or dark (t)" aria-label="Light or dark" onClick={() => look({ theme: isDark.value ? "light" : "dark" })}><Icon name="theme" /></button>
       <button type="button" class="quiet" title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" onClick={() => (helpOpen.value = true)}><Icon name="help" /></button>

@@ -1,5 +1,6 @@
 const PATHS = {
   play: "M8 5v14l11-7z",
+  film: "M4 5h16v14H4zm2 2v2h2V7zm0 4v2h2v-2zm0 4v2h2v-2zm10-8v2h2V7zm0 4v2h2v-2zm0 4v2h2v-2zM10 9v6l4.5-3z",
   pause: "M7 5h4v14H7zM13 5h4v14h-4z",
   step: "M6 5v14l9-7zM16 5h3v14h-3z",
   restart: "M5 5h3v14H5zM20 5v14l-11-7z",

@@ -89,6 +89,31 @@ def serve(
     _serve(server, loaded, use, browser=not no_browser)
 
 
+def view(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+) -> None:
+    """Show a finished run in a browser: maps, series, profiles and cross-sections of every stored hour.
+
+    The page is that of airshed serve, without a model. The first line is the address; Ctrl-C ends the server.
+    """
+    from airshed.cli.interrupt import stop_on_interrupt
+    from airshed.cli.render import say
+    from airshed.parallel.communicator import SingleRank
+    from airshed.serve.finished import finished_session
+    from airshed.serve.server import Address, Server
+
+    session = finished_session(run)
+    server = Server(SingleRank(), Address(port=port))
+    server.engine.show(session)
+    with stop_on_interrupt(server.stop), server.listening(), ExitStack() as stack:
+        say(server.url)
+        if not no_browser:
+            typer.launch(stack.enter_context(server.page()))
+        server.run()
+
+
 def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
