@@ -12,7 +12,7 @@ import airshed
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.frames import Frame, frames
-from airshed.serve.recording import FOLDER
+from airshed.serve.records.recording import FOLDER
 from airshed.serve.server import Server
 
 TENTHS = "output.0.every=10 min"
@@ -110,7 +110,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_session(tmp_path: Path, monk
     with serving(case, folder=tmp_path) as server, airshed.connect(server.url) as client:
         server.engine.on_event = events.append
         assert times(client) == [0.0]
-        monkeypatch.setattr("airshed.serve.recording._Files.write", full)
+        monkeypatch.setattr("airshed.serve.records.recording._Files.write", full)
         client.run(until="20 min")
         assert times(client) == [0.0]
         assert client.state.seconds == 1200.0

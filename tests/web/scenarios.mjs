@@ -32,7 +32,7 @@ export async function plays({ open }) {
   await atStep(page, 1);
   const stepped = await step(page);
   await page.locator(".speed select").selectOption("20");
-  await page.getByRole("button", { name: "Play" }).click();
+  await page.getByRole("button", { name: "Run the model" }).click();
   await status(page, "running");
   await atStep(page, stepped + 3);
   await page.getByRole("button", { name: "Pause" }).click();
@@ -124,7 +124,7 @@ export async function branches({ open, given, ask }) {
     new MutationObserver(() => (globalThis.blanks += document.querySelectorAll(".map .blank").length)).observe(document.body, { subtree: true, childList: true });
   });
   await page.locator(".speed select").selectOption("5"); // slow enough for a frame of each step
-  await page.getByRole("button", { name: "Play" }).click();
+  await page.getByRole("button", { name: "Run the model" }).click();
   await atStep(page, 6);
   await page.getByRole("button", { name: "Pause" }).click();
   return { ...seen, blanks: await page.evaluate(() => globalThis.blanks), drawn: Number(await page.locator(".map").getAttribute("data-version")) };

@@ -22,7 +22,7 @@ from airshed.cli.commands.pasture import point, prepare
 from airshed.cli.commands.results import evaluate, merge, plot
 from airshed.cli.commands.run import run, show
 from airshed.cli.commands.schema import schema
-from airshed.cli.commands.serve import serve, view
+from airshed.cli.commands.serve import export, serve, view
 from airshed.cli.commands.sweep import sweep
 from airshed.cli.errors import CommandGroup
 
@@ -44,6 +44,7 @@ for command in (
     sweep,
     serve,
     view,
+    export,
     adjoint,
     assimilate,
     evaluate,

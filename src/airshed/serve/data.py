@@ -13,7 +13,7 @@ from airshed.serve import types
 from airshed.serve.frames import MEDIA_TYPE
 from airshed.serve.maps import Lines, cities_of, lines_frame
 from airshed.serve.published import Copy, Selection, Session
-from airshed.serve.recording import Recorded, selected
+from airshed.serve.records.recording import Recorded, selected
 from airshed.serve.requests import NotThereError, Requests
 
 _MOST = 100

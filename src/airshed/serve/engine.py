@@ -21,7 +21,7 @@ from airshed.serve.advance import Goals, Replays
 from airshed.serve.description import info_of, shape_of, state_of, summary_of
 from airshed.serve.host import Host
 from airshed.serve.published import Session
-from airshed.serve.recording import Recording, recorded_fields
+from airshed.serve.records.recording import Recording, recorded_fields
 from airshed.serve.requests import EndsError, Request, as_airshed_error
 from airshed.serve.sessions import START, HostedSession
 from airshed.serve.store import MAIN, SessionFolders, SessionRequest

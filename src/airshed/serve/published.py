@@ -19,8 +19,8 @@ from airshed.serve.access import Lease
 from airshed.serve.frames import Payload, encode, frame, window_of
 
 if TYPE_CHECKING:
-    from airshed.serve.finished import FinishedRun
-    from airshed.serve.recording import Recorded
+    from airshed.serve.records.finished import FinishedRun
+    from airshed.serve.records.recording import Recorded
 
 _MAP = ["lat", "lon"]
 
@@ -234,9 +234,8 @@ class Session:
         variable = self.shape.variable(name)
         payload = encode(values, chosen.encoding, chosen.range, compress=chosen.compress)
         state = self.state.model_copy(update=moment.model_dump())
-        return frame(
-            frame_header(state, name, variable.unit, variable.dims, values.shape, payload, chosen), payload.data
-        )
+        header = frame_header(state, name, variable.unit, variable.dims, values.shape, payload, chosen)
+        return frame({**header, "subscription": None, "dropped": 0}, payload.data)
 
     def _payload(self, copy: Copy, chosen: Selection) -> tuple[tuple[int, ...], Payload]:
         key = copy.variable.name, copy.state.version, copy.other, chosen

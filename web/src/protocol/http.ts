@@ -13,7 +13,15 @@ export class Refused extends Error {
   }
 }
 
-export class Http {
+/** Documents and frames by the path of a request. */
+export interface Source {
+  get<T>(path: string): Promise<T>;
+  send<T>(method: "POST" | "DELETE", path: string, body?: unknown): Promise<T>;
+  frames(path: string): Promise<Frame[]>;
+  file(path: string): Promise<Blob>;
+}
+
+export class Http implements Source {
   constructor(private readonly access: Access) {}
 
   async get<T>(path: string): Promise<T> {

@@ -3,9 +3,10 @@ import { computed, effect, signal } from "@preact/signals";
 import { gridOf, type Grid, type Place } from "../maths/grid";
 import { access } from "../protocol/access";
 import type { Frame } from "../protocol/frames";
-import { Http, Refused } from "../protocol/http";
+import { Http, Refused, type Source } from "../protocol/http";
 import { Link, type Connection } from "../protocol/link";
 import type { City, Control, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
+import { isSite, Site } from "../protocol/recorded_site";
 import { Past } from "./past";
 import { look, view } from "./view";
 
@@ -22,7 +23,7 @@ export interface Geography {
 }
 
 export const identity = access();
-export const http = new Http(identity);
+export const http: Source = isSite() ? new Site() : new Http(identity);
 export const connection = signal<Connection>("connecting");
 export const retryAt = signal<number | null>(null);
 export const sessions = signal<Record<string, SessionState>>({});
@@ -203,7 +204,8 @@ async function world(name: string): Promise<Geography | null> {
 /** Connect, and send the first requests in parallel; replace a missing session or variable of the view. */
 export function begin(): void {
   void learn(view.value.session);
-  link.open();
+  if (isSite()) connection.value = "open";
+  else link.open();
   effect(() => {
     const names = Object.keys(sessions.value);
     if (names.length && !names.includes(view.value.session)) look({ session: names[0] ?? "main" });

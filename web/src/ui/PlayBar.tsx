@@ -48,7 +48,7 @@ function Run({ state, running, ended }: { state: SessionState | null; running: b
         <Icon name="restart" />
       </button>
       <button type="button" class="main" onClick={() => void (running ? pause() : play())} disabled={!state || ended}
-        title="Run or pause the model (space)" aria-label={running ? "Pause" : "Play"}>
+        title="Run or pause the model (space)" aria-label={running ? "Pause" : "Run the model"}>
         <Icon name={running ? "pause" : "play"} />
       </button>
       <button type="button" onClick={() => void step()} disabled={!state || running || ended} title="One step (.)" aria-label="One step">

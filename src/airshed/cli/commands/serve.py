@@ -101,7 +101,7 @@ def view(
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
     from airshed.parallel.communicator import SingleRank
-    from airshed.serve.finished import finished_session
+    from airshed.serve.records.finished import finished_session
     from airshed.serve.server import Address, Server
 
     session = finished_session(run)
@@ -112,6 +112,24 @@ def view(
         if not no_browser:
             typer.launch(stack.enter_context(server.page()))
         server.run()
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    site: Annotated[Path, typer.Argument(metavar="SITE", help="Folder of the site, which is made.")],
+    fields: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Field to write; may be repeated. By default all.")
+    ] = None,
+    ground: Annotated[bool, typer.Option("--ground", help="Write only the lowest layer.")] = False,
+) -> None:
+    """Write a finished run as a static site: the page of airshed view for any web server, without Airshed behind it."""
+    from airshed.cli.progress import Work
+    from airshed.cli.render import say
+    from airshed.serve.records.site import write_site
+
+    with Work("reading the run", quiet=False) as work:
+        size = write_site(run, site, fields or (), ground_only=ground, observer=work.show)
+    say(f"{site}: {size / 1e6:.3g} MB; look at it with: python -m http.server --bind 127.0.0.1 --directory {site}")
 
 
 def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: bool) -> None:
