@@ -56,7 +56,7 @@ Runs = Callable[[str], RecordedRun]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """Recorded runs by their schemes, each made once."""
+    """RecordedFields runs by their schemes, each made once."""
     made: dict[str, RecordedRun] = {}
 
     def run(name: str) -> RecordedRun:

@@ -80,7 +80,7 @@ describe("recorded frames", () => {
     expect(seconds(past)).toEqual([60]);
   });
 
-  it("outlast the frames between them where there is no room", () => {
+  it("outlast the frames between them where memory is short", () => {
     const past = new Past();
     past.merge([recorded(-2), recorded(-1)]);
     for (let k = 0; k < 500; k++) past.add(live(k));

@@ -13,7 +13,7 @@ from airshed.serve import types
 from airshed.serve.frames import MEDIA_TYPE
 from airshed.serve.maps import Lines, cities_of, lines_frame
 from airshed.serve.published import Copy, Selection, Session
-from airshed.serve.records.recording import Recorded, selected
+from airshed.serve.records.recording import RecordedFields, selected
 from airshed.serve.requests import NotThereError, Requests
 
 _MOST = 100
@@ -120,7 +120,7 @@ def data_routes(requests: Requests) -> APIRouter:
     return routes
 
 
-def recorded_of(session: Session) -> Recorded:
+def recorded_of(session: Session) -> RecordedFields:
     """Return the recording of a session; raises NotThereError without one."""
     if session.recorded is None:
         raise NotThereError(f"session {session.name} records no fields: its case has no output with a map")

@@ -21,7 +21,7 @@ from airshed.serve.advance import Goals, Replays
 from airshed.serve.description import info_of, shape_of, state_of, summary_of
 from airshed.serve.host import Host
 from airshed.serve.published import Session
-from airshed.serve.records.recording import Recording, recorded_fields
+from airshed.serve.records.recording import SessionRecords, recorded_fields
 from airshed.serve.requests import EndsError, Request, as_airshed_error
 from airshed.serve.sessions import START, HostedSession
 from airshed.serve.store import MAIN, SessionFolders, SessionRequest
@@ -136,7 +136,7 @@ class Engine:
         finally:
             self._ends = True
             for each in self.sessions.values():
-                if isinstance(each.recorded, Recording):
+                if isinstance(each.recorded, SessionRecords):
                     each.recorded.close()
             self._leave()
         self.host.stop()
@@ -275,13 +275,13 @@ class Engine:
         def on_record(moment: types.Moment) -> None:
             self.on_event(messages.Event(event="record", session=name, moment=moment))
 
-        recording = Recording(
+        recording = SessionRecords(
             session.shape, names, every, self._folders.of(name),
             seconds if store is not None and store.resumed is not None else None, on_record=on_record,
             on_failure=partial(self._report, name),
         )  # fmt: skip
         parent = self.sessions.get(hosted.parent or "")
-        if parent is not None and isinstance(parent.recorded, Recording) and not recording.moments:
+        if parent is not None and isinstance(parent.recorded, SessionRecords) and not recording.moments:
             recording.copy(parent.recorded, seconds)
         session.recorded = recording
         self._record(name)
@@ -290,7 +290,7 @@ class Engine:
         """Record the fields of the present state of a session if a record is due."""
         session = self.sessions[name]
         recording = session.recorded
-        if not isinstance(recording, Recording) or not recording.is_due(session.state.seconds):
+        if not isinstance(recording, SessionRecords) or not recording.is_due(session.state.seconds):
             return
         there = [each for each in recording.names if each in session.shape.variables]
         needed = tuple(each for each in there if session.present(each) is None)
@@ -310,7 +310,7 @@ class Engine:
         self._replays.refuse(name, CaseError(f"session {name} has ended"))
         recorded = self.sessions.pop(name).recorded
         try:
-            if isinstance(recorded, Recording):
+            if isinstance(recorded, SessionRecords):
                 recorded.close()
             self.host.give("close", name)
         finally:
@@ -379,7 +379,7 @@ class Engine:
         taken = self.host.give("apply", name, command, author)
         if hosted.simulation.model is not model:  # another model may have other fields
             session.shape = shape_of(hosted)
-        if isinstance(session.recorded, Recording) and isinstance(command, types.Restart | types.Restore):
+        if isinstance(session.recorded, SessionRecords) and isinstance(command, types.Restart | types.Restore):
             session.recorded.rewind(hosted.simulation.seconds)
         self._publish_log(name)
         self.on_event(messages.Event(event="log", session=name, entry=hosted.log[-1]))

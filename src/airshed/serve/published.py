@@ -20,7 +20,7 @@ from airshed.serve.frames import Payload, encode, frame, window_of
 
 if TYPE_CHECKING:
     from airshed.serve.records.finished import FinishedRun
-    from airshed.serve.records.recording import Recorded
+    from airshed.serve.records.recording import RecordedFields
 
 _MAP = ["lat", "lon"]
 
@@ -185,7 +185,7 @@ class Session:
     log: list[types.LogEntry] = field(default_factory=list)
     snapshots: list[types.SnapshotInfo] = field(default_factory=list)
     history: tuple[str, ...] = ()
-    recorded: "Recorded | None" = None
+    recorded: "RecordedFields | None" = None
     finished: "FinishedRun | None" = None
     used: float = field(default_factory=time.monotonic)
     _payloads: OrderedDict[Any, tuple[tuple[int, ...], Payload]] = field(default_factory=OrderedDict)

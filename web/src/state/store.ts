@@ -41,7 +41,7 @@ export const back = signal<number | null>(null);
 export const arrived = signal(0);
 /** Frames of places and of the line at the displayed past time, by the id of their subscription. */
 export const earlier = signal<Record<string, Frame>>({});
-/** Number of recorded times of each session since the page knows it. */
+/** Number of times of each session that were recorded while the page was open. */
 export const recorded = signal<Record<string, number>>({});
 /** The newest frame of every other subscription, by its id. */
 export const latest = signal<Record<string, Frame>>({});

@@ -31,7 +31,7 @@ STEPS = 12
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """Recorded run.
+    """RecordedFields run.
 
     first     state before the first step
     tendency  tendency T(n) [mol/s] of the last step

@@ -1,4 +1,4 @@
-"""Recording of a session: the fields of its outputs at regular times, as a Zarr store with a chunk for each record.
+"""Records of a session: the fields of its outputs at regular times, as a Zarr store with a chunk for each record.
 
 A worker thread writes, so that the model waits only for the copy of its fields. The store is on disk where the session
 has a folder, otherwise in memory. A return to an earlier state removes the later records.
@@ -33,7 +33,7 @@ _MOST_BYTES: Final = 256 * 2**20
 """Most bytes of a response."""
 
 
-class Recorded(Protocol):
+class RecordedFields(Protocol):
     """Fields at several times: a recording of a session, or the output of a finished run."""
 
     @property
@@ -150,7 +150,7 @@ class _Files:
             part.write_text(json.dumps(group_metadata(arrays, dict(self._shape.attributes))), encoding="utf-8")
 
 
-class Recording:
+class SessionRecords:
     """Records of a session.
 
     Parameters
@@ -196,7 +196,7 @@ class Recording:
         self._last = min(self._last, self._number(seconds) if seconds >= 0.0 else -1)
         self._submit(self._cut, seconds)
 
-    def copy(self, other: "Recording", until: float) -> None:
+    def copy(self, other: "SessionRecords", until: float) -> None:
         """Store the records of the parent of a branch up to a time."""
         self._last = self._number(until) if until >= 0.0 else -1
         other.flush()
@@ -263,7 +263,7 @@ def _moment(seconds: float, step: int, time: int) -> types.Moment:
 
 
 def selected(
-    recorded: Recorded, shape: Shape, name: str, chosen: Selection, since: float | None, at: float | None
+    recorded: RecordedFields, shape: Shape, name: str, chosen: Selection, since: float | None, at: float | None
 ) -> Iterator[tuple[types.Moment, AnyArray]]:
     """Yield the moments of a field after a time, or the last one up to a time, with the chosen part of its values.
 

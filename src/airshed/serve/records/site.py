@@ -10,9 +10,9 @@ from typing import Final
 from airshed.core.atomic import guarded
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.text import suggestion
-from airshed.serve.records.finished import finished_session
 from airshed.serve.maps import cities_of, lines_frame
 from airshed.serve.published import Selection, Session
+from airshed.serve.records.finished import finished_session
 from airshed.serve.records.recording import selected
 from airshed.serve.requests import NotThereError
 
