@@ -18,6 +18,7 @@ from airshed.grid.weights import Weights
 from airshed.grid.window import Window
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.atmosphere import total_cover
+from airshed.models.air.weather.column_levels import on_model_levels_and_points
 from airshed.models.air.weather.diagnose import Diagnosis, Instant
 from airshed.models.air.weather.fields import Range, WeatherField, dataset_provenance, of_use
 from airshed.models.air.weather.placement import (
@@ -58,6 +59,8 @@ class GriddedDataset:
     def __init__(self, dataset: Fields, area: Area, extra: Sequence[WeatherField] = ()) -> None:
         """Check the fields; ``extra`` are fields that processes request in addition to those of every state."""
         self._area, self._grid = area, area.grid
+        if is_dataset(dataset):
+            dataset = on_model_levels_and_points(dataset, area.whole)
         self._extra = [each for each in extra if each.cf_name in set(dataset)]
         ranges = {each.cf_name: each.range for each in (*of_use("state", "input"), *self._extra) if each.cf_name}
         self._fields = {
@@ -67,7 +70,9 @@ class GriddedDataset:
         }
         for name in ("eastward_wind", "northward_wind"):
             if name not in self._fields:
-                raise DataError(f"the meteorology has no {name}; it holds {', '.join(map(str, dataset)) or 'nothing'}")
+                hint = '; meteorology.kind = "wrf" reads output of WRF' if {"U", "V"} <= set(dataset) else ""
+                held = ", ".join(map(str, dataset)) or "nothing"
+                raise DataError(f"the meteorology has no {name}; it holds {held}{hint}")
         for used, field in self._fields.items():
             check_values(used, field, ranges[used])
 

@@ -60,9 +60,9 @@ class Points:
         self._by_axes = whole.mapping.separable and lat.ndim == 1
         if lat.ndim == 2:
             self.lat, self.lon, self.places = lat, lon, {"y": slice(None), "x": slice(None)}
-            self._at_cells = _scattered(lat, lon, area.places("cells"))
+            self._at_cells = scattered_weights(lat, lon, area.places("cells"))
             faces = {"x": area.places("east"), "y": area.places("north")}
-            self._at_faces = {axis: _scattered(lat, lon, places) for axis, places in faces.items()}
+            self._at_faces = {axis: scattered_weights(lat, lon, places) for axis, places in faces.items()}
         elif self._by_axes:
             self._by_lat = _Axis.of(lat, whole.y_faces, area.window.rows)
             self._by_lon = _Axis.of(lon, whole.x_faces, area.window.columns)
@@ -107,7 +107,7 @@ class Points:
         return apply(lat, field, lon)
 
 
-def _scattered(lat: Array, lon: Array, places: tuple[Array, Array]) -> ScatteredWeights:
+def scattered_weights(lat: Array, lon: Array, places: tuple[Array, Array]) -> ScatteredWeights:
     """Return the weights of points (y, x); raise DataError where they do not surround all places."""
     weights = ScatteredWeights.of(lat, lon, *places)
     if not weights.inside.all():
