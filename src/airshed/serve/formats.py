@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from airshed.core.version import __version__
 from airshed.serve import types
 from airshed.serve.published import Copy, Session
 from airshed.serve.requests import NotThereError, Requests
-from airshed.serve.zarr_metadata import METADATA, array_metadata, group_metadata
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -82,6 +81,9 @@ def netcdf(session: Session, copies: Mapping[str, Copy]) -> bytes:
     return bytes(made)
 
 
+METADATA: Final = "zarr.json"
+
+
 async def value_of(requests: Requests, name: str, key: str) -> tuple[bytes, str]:
     """Return the content of a key and its media type; raises NotThereError for a missing key."""
     session = requests.session(name)
@@ -125,6 +127,28 @@ def _arrays(session: Session) -> dict[str, dict[str, Any]]:
 
 def _group(session: Session) -> dict[str, Any]:
     return group_metadata(_arrays(session), {**global_attributes(session), "coordinates": "time"})
+
+
+def array_metadata(
+    shape: Sequence[int], dims: Sequence[str], dtype: str, fill: object, attributes: dict[str, Any],
+    chunk: Sequence[int] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the metadata of an array; by default it is one chunk."""
+    return {
+        "zarr_format": 3, "node_type": "array", "shape": [*shape], "data_type": dtype,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [*(shape if chunk is None else chunk)]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": fill, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "dimension_names": [*dims], "attributes": attributes, "storage_transformers": [],
+    }  # fmt: skip
+
+
+def group_metadata(arrays: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a group, with those of its arrays."""
+    consolidated = {"kind": "inline", "must_understand": False, "metadata": arrays}
+    return {
+        "zarr_format": 3, "node_type": "group", "attributes": attributes, "consolidated_metadata": consolidated,
+    }  # fmt: skip
 
 
 def _json(document: dict[str, Any]) -> bytes:

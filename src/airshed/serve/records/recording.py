@@ -20,9 +20,9 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.core.text import suggestion
 from airshed.serve import types
+from airshed.serve.formats import METADATA, array_metadata, group_metadata
 from airshed.serve.frames import window_of
 from airshed.serve.published import Copy, Selection, Shape
-from airshed.serve.zarr_metadata import METADATA, array_metadata, group_metadata
 
 FOLDER: Final = "recording.zarr"
 _CLOCK: Final = {"seconds": "float64", "step": "int64", "time": "int64"}
