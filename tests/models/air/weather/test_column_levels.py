@@ -151,5 +151,5 @@ def test_what_is_missing_has_its_place() -> None:
 
 
 def test_output_of_wrf_is_named() -> None:
-    with pytest.raises(DataError, match='meteorology.kind = "wrf" reads output of WRF'):
+    with pytest.raises(DataError, match=r'meteorology\.kind = "wrf" reads output of WRF'):
         at(xr.Dataset({"U": ("x", np.ones(3)), "V": ("x", np.ones(3))}))
