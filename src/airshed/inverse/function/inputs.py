@@ -19,7 +19,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.inverse.backward import Adjoints
 from airshed.models.air.case.inverse import ControlSection
-from airshed.models.air.emissions import Inventory
+from airshed.models.air.emissions import Inventory, StackEmissions
 from airshed.models.air.model import AirModel
 from airshed.models.air.rates import RateFactors
 from airshed.parallel.domain import Subdomain
@@ -146,7 +146,7 @@ def gradient_by_factors(
 
 def _parts(source: Source, controls: Sequence[ControlSection]) -> list[SourcePart]:
     mine = [each for each in controls if set(each.species) & set(source.species)]
-    if not isinstance(source, Inventory):
+    if not isinstance(source, Inventory | StackEmissions):
         acting = [ActiveControl(each, None) for each in mine if not each.sectors and not each.regions]
         return [_part(source, acting)]
     sectors = _alike(source.sectors, lambda name: tuple(not c.sectors or name in c.sectors for c in mine))
@@ -184,14 +184,14 @@ def _alike(names: Iterable[str], of: Callable[[str], Item]) -> dict[Item, list[s
 
 
 def _check(sources: Sequence[Source], controls: Sequence[ControlSection]) -> None:
-    inventories = [source for source in sources if isinstance(source, Inventory)]
+    inventories = [source for source in sources if isinstance(source, Inventory | StackEmissions)]
     emitted = {name for source in sources for name in source.species}
     for control in controls:
         if not set(control.species) & emitted:
             names = ", ".join(control.species)
             raise CaseError(f"the control {control.name} acts on {names}, which no source of this case emits")
         for key, listed in (("sectors", control.sectors), ("regions", control.regions)):
-            known = [name for each in inventories for name in (each.sectors if key == "sectors" else each.countries)]
+            known = [name for each in inventories for name in (each.sectors if key == "sectors" else each.countries) if name]
             for name in listed:
                 if name not in known:
                     why = suggestion(name, known) if known else _EVERYWHERE

@@ -22,7 +22,9 @@ from airshed.kernels.boundary import sum_of_cells
 from airshed.models.air.boundary.field import face_cells
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.sources import hour_of
+from airshed.models.air.emissions.stacks import StackEmissions
 from airshed.models.air.model import AirModel
+from airshed.process.context import Source
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +41,7 @@ class Contribution:
     """Contribution of one source, in the unit of the receptor.
 
     source   "inventory", "vegetation", "point sources" ..., "air at the beginning", "air at the sides", "air above"
-    country, sector  of the inventory, otherwise empty
+    country, sector  of the inventory, sector also of stacks, otherwise empty
     species  species of the mechanism; for the inventory the reported pollutant, such as NOx
     """
 
@@ -70,16 +72,20 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
         # Multiply the adjoints of the species and levels of this source by its emission in each period.
         own = [model.network.index(name) for name in source.species]
         by_period = {begin: each[own, : source.levels] for begin, each in adjoints.sources.items()}
-        total = np.zeros(len(own))
+        parts = _by_sector(source)
+        totals = {sector: np.zeros(len(own)) for sector in parts}
         for begin, adjoint in by_period.items():
-            rate = model.subdomain.whole(source.rate(begin))
-            maps[own] += np.einsum("klyx,klyx->kyx", adjoint, rate)
-            total = total + np.einsum("klyx,klyx->k", adjoint, rate)
+            for sector, part in parts.items():
+                rate = model.subdomain.whole(part.rate(begin))
+                maps[own] += np.einsum("klyx,klyx->kyx", adjoint, rate)
+                totals[sector] = totals[sector] + np.einsum("klyx,klyx->k", adjoint, rate)
         if isinstance(whole, Inventory):
             rows += _of_inventory(model, whole, adjoints.sources)
         else:
             kind = getattr(source, "kind", "processes")
-            rows += [Contribution(kind, "", "", *each) for each in zip(source.species, total.tolist(), strict=True)]
+            for sector, total in totals.items():
+                of_species = zip(source.species, total.tolist(), strict=True)
+                rows += [Contribution(kind, "", sector, *each) for each in of_species]
 
     # Add the initial air, the lateral boundary, and the air above.
     at_sides = np.sum(adjoints.boundary_profile * np.asarray(model.constants.profile), axis=1)
@@ -96,6 +102,13 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
     least = _LEAST * max((abs(row.value) for row in rows), default=0.0)
     ranked = sorted((row for row in rows if abs(row.value) > least), key=lambda row: -abs(row.value))
     return Contributions(tuple(ranked), maps)
+
+
+def _by_sector(source: Source) -> dict[str, Source]:
+    """Return the parts of stacks by sector; another source is one part."""
+    if isinstance(source, StackEmissions):
+        return {sector: source.selected([sector]) for sector in source.sectors}
+    return {"": source}
 
 
 def _of_inventory(model: AirModel, whole: Inventory, sources: Mapping[float, Array]) -> Iterator[Contribution]:

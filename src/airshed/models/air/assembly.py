@@ -12,7 +12,7 @@ from airshed.core.arrays import Array
 from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldRegistry, FieldSpec
-from airshed.core.files import note_input
+from airshed.core.files import note_input, resource
 from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
 from airshed.io.cf import reserved_names
@@ -27,6 +27,8 @@ from airshed.models.air.boundary.outer import initial_of_run
 from airshed.models.air.case import Case, check_species
 from airshed.models.air.case.species import left_out, translated
 from airshed.models.air.emissions.split import isoprene_notes, kept_notes, split_of
+from airshed.models.air.emissions.stack_table import read_stacks
+from airshed.models.air.emissions.stacks import StackInput
 from airshed.models.air.emissions.totals import InventorySettings
 from airshed.models.air.fields import VOLUME, air_registry, optional_weather
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
@@ -34,7 +36,7 @@ from airshed.models.air.light import Light
 from airshed.models.air.species_map import BoundaryMap, SpeciesMap, find_species_map, fit, without_air
 from airshed.models.air.species_map.families import doubts
 from airshed.models.air.species_map.fit import Phase, air_notes, bind_rates, phases, with_particles
-from airshed.models.air.species_map.parts import ISOPRENE
+from airshed.models.air.species_map.parts import ISOPRENE, EmissionMap
 from airshed.models.air.weather.case_weather import Given, weather_of
 from airshed.models.air.weather.fields import NONE_GIVEN, WeatherField, WeatherNeeds, by_name, of_use
 from airshed.models.air.weather.state import LockedMeteorology
@@ -95,6 +97,9 @@ def _of_inventory(case: Case) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}); write one paragraph of plain text, or remove it") from error
 
+
+SHIPPED_INVENTORY: Final = "cases/west-europe/emissions"
+"""Shipped folder with temporal profiles and the split of pollutants, for cases without an inventory."""
 
 _NONE_DEPOSITS = "no species deposits: the species map has no deposition"
 
@@ -201,6 +206,8 @@ def assemble(
     case = translated(case, species_map, names)
     inventory = _inventory_of(case)
     split = {} if inventory is None else split_of(inventory.split_file, inventory.pollutants, species_map.emissions)
+    stacks = _stacks_of(case, inventory, species_map.emissions, names)
+    split |= {} if stacks is None else stacks.split
     compounds = {compound.name: pollutant for pollutant, parts in split.items() for compound in parts}
     if case.emissions.biogenic:
         compounds.setdefault(ISOPRENE, "vegetation")
@@ -214,7 +221,8 @@ def assemble(
     land = np.ascontiguousarray(subdomain.window.of(all_land))
     attributes = data_attributes(case, era5=meteorology is None and case.meteorology.kind == "era5")
     light = Light(grid.lon, grid.lat, case.time.start, clouds=case.photolysis.cloud)
-    provided: list[object] = [network, species_map.deposition, species_map.emissions, *filter(None, [inventory])]
+    provided: list[object] = [network, species_map.deposition, species_map.emissions]
+    provided += filter(None, [inventory, stacks])
     acting = processes_in(case, process_context(case, network, whole, subdomain, land, light, provided), own)
     network = replace(network, reactions=acting.reactions)
     air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(case, acting))
@@ -273,6 +281,18 @@ def _inventory_of(case: Case) -> InventorySettings | None:
         raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
     year = case.time.start.year if settings.year is None else settings.year
     return InventorySettings(folder, year, scale=settings.scale, countries_apart=case.assimilation.separates_countries)
+
+
+def _stacks_of(
+    case: Case, inventory: InventorySettings | None, emissions: EmissionMap, species: Sequence[str]
+) -> StackInput | None:  # fmt: skip
+    """Return the tables of stacks, None without any; profiles and split are of the inventory, or else the shipped ones.
+
+    Raises CaseError for a missing file, DataError for an invalid one.
+    """
+    paths = case.files([each.file for each in case.emissions.stacks], "emissions.stacks.file")
+    folder = resource(SHIPPED_INVENTORY) if inventory is None else inventory.folder
+    return StackInput.of([read_stacks(path) for path in paths], folder, emissions, species) if paths else None
 
 
 def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = None) -> Array:

@@ -14,6 +14,7 @@ from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.report import emission_notices
+from airshed.models.air.emissions.stacks import StackEmissions
 from airshed.models.air.fields import weather_of_output
 from airshed.models.air.inflow import boundary_of, describe, on_faces
 from airshed.models.air.model import AirModel
@@ -184,8 +185,9 @@ def info(model: AirModel) -> ModelInfo:
     scaled = [
         name
         for source in model.parts.sources
-        if isinstance(source, Inventory)
+        if isinstance(source, Inventory | StackEmissions)
         for name in (*source.pollutants, *source.sectors, *source.countries)
+        if name
     ]
     groups = {
         **dict.fromkeys(species, "species"),

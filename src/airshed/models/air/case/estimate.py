@@ -153,7 +153,12 @@ def idle_settings(case: Case) -> list[str]:
         ("parallel", () if split or not case.parallel.balance else ("balance",), by_integrator),
         ("meteorology", () if kind == "uniform" else _OF_UNIFORM, by_kind),
         ("meteorology", () if kind in ("era5", "files", "wrf") else ("files",), by_kind),
-        ("emissions", ("year", "scale") if case.emissions.inventory is None else (), "without emissions.inventory"),
+        ("emissions", ("year",) if case.emissions.inventory is None else (), "without emissions.inventory"),
+        (
+            "emissions",
+            () if case.emissions.inventory or case.emissions.stacks else ("scale",),
+            "without emissions.inventory or emissions.stacks",
+        ),
         ("assimilation", apart if case.assimilation.scheme == "none" else (), 'with assimilation.scheme = "none"'),
         ("boundary", ("scale",) if case.boundary.profiles == "zero" else (), 'with boundary.profiles = "zero"'),
     ]

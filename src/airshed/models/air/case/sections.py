@@ -211,6 +211,17 @@ class AreaSource(Section):
     )
 
 
+class StackTable(Section):
+    """Table of point sources whose plumes rise in the weather of each hour."""
+
+    file: PathText = setting(
+        ...,
+        "CSV file relative to the case with a line per stack: `lon`, `lat`, `height [m]`, `diameter [m]`, "
+        "`velocity [m/s]` or `flow [m3/s]`, `temperature [K]`, optional `sector` and `time_zone`, and emission by "
+        "species or pollutant with its unit, such as `NOx [t/yr]`.",
+    )
+
+
 class EmissionsSection(Section):
     """Emission from the ground and from chimneys."""
 
@@ -223,13 +234,14 @@ class EmissionsSection(Section):
     biogenic: Switch = setting(False, "Whether vegetation emits isoprene, depending on temperature and radiation.")
     scale: Mapping[str, Factor] = setting(
         {},
-        "Factors on pollutants, sectors and countries of the inventory, or on combinations joined by a slash: "
-        '`{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
+        "Factors on pollutants, sectors and countries of the inventory, and on pollutants and sectors of stacks, or on "
+        'combinations joined by a slash: `{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
         unit="1",
     )
     gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
     climatology: Switch = setting(False, "Whether the twelve months of each gridded file are used for every year.")
     point: tuple[PointSource, ...] = setting((), "Point sources.")
+    stacks: tuple[StackTable, ...] = setting((), "Tables of stacks.")
     area: tuple[AreaSource, ...] = setting((), "Area sources; the fluxes of overlapping ones are added.")
 
 

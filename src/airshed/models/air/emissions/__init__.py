@@ -10,6 +10,8 @@ from airshed.models.air.emissions.sources import (
     PointEmissions,
     PointSource,
 )
+from airshed.models.air.emissions.stack_table import StackTable, read_stacks
+from airshed.models.air.emissions.stacks import StackEmissions, StackInput
 from airshed.models.air.emissions.totals import InventorySettings
 
 __all__ = [
@@ -23,5 +25,9 @@ __all__ = [
     "PointEmissions",
     "PointSource",
     "SectorAmount",
+    "StackEmissions",
+    "StackInput",
+    "StackTable",
     "build_inventory",
+    "read_stacks",
 ]

@@ -12,7 +12,10 @@ from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.emissions.biogenic import BiogenicEmissions
 from airshed.models.air.emissions.inventory import Inventory, SectorAmount
 from airshed.models.air.emissions.sources import HOUR, MappedEmissions, hour_of
+from airshed.models.air.emissions.stacks import StackEmissions
 from airshed.process.context import Source
+
+_WITH_TOTALS: Final = (BiogenicEmissions, StackEmissions)
 
 _GROUPS: Final = {
     "power": "A", "industry": "BDE", "homes": "C", "road": "F", "other traffic": "GHI", "waste, other": "JM",
@@ -85,7 +88,7 @@ def _amounts(
     hours = np.arange(hour_of(first, start) + HOUR, last, HOUR).tolist()
     inside = [time for time in {*hours, *source.changes} if first < time < last]
     for begin, end in pairwise([first, *sorted(inside), last]):
-        stored = source.totals(begin) if isinstance(source, BiogenicEmissions) else None  # past weather is discarded
+        stored = source.totals(begin) if isinstance(source, _WITH_TOTALS) else None  # past weather is discarded
         moles += (end - begin) * (source.rate(begin).sum(axis=(1, 2, 3)) if stored is None else stored)
     sector = getattr(source, "kind", "processes of the case")
     days = (last - first) / SECONDS_PER_DAY

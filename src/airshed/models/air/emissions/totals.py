@@ -15,6 +15,10 @@ MEMO_ITEMS: Final = ("N_Natural", "O_AviCruise", "P_IntShipping", "z_Memo")
 """Memo items, which are not part of the national totals: nature, aircraft in cruise, international shipping, others."""
 
 
+SPLIT_FILE: Final = "species_split.csv"
+"""Name of the table that splits pollutants to compounds, in the folder of an inventory."""
+
+
 @dataclass(frozen=True)
 class InventorySettings:
     """Settings of an inventory.
@@ -45,7 +49,7 @@ class InventorySettings:
     @property
     def split_file(self) -> Path:
         """The table that splits pollutants to compounds."""
-        return self.folder / "species_split.csv"
+        return self.folder / SPLIT_FILE
 
     def check_scale(self, countries: Iterable[str], sectors: Iterable[str]) -> None:
         """Raise CaseError for a factor whose key is not a pollutant, sector or country."""

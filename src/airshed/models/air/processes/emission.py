@@ -1,10 +1,10 @@
 """Emission from the ground and from chimneys: d(A q)/dt = E [mol/s].
 
-E is the sum of an inventory of countries and cities, gridded files, point sources, area sources and isoprene from
-vegetation, see :mod:`airshed.models.air.emissions`. It is constant in periods of at most an hour (UTC).
+E is the sum of an inventory of countries and cities, gridded files, stacks, point sources, area sources and
+isoprene from vegetation, see :mod:`airshed.models.air.emissions`. It is constant in periods of at most an hour (UTC).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ from airshed.models.air.emissions import (
     InventorySettings,
     PointEmissions,
     PointSource,
+    StackEmissions,
+    StackInput,
     build_inventory,
 )
 from airshed.models.air.emissions.biogenic import BiogenicEmissions
@@ -36,16 +38,21 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
 
     emission_map = need(EmissionMap)
     inventory_settings = need(InventorySettings, optional=True)
+    stack_input = need(StackInput, optional=True)
     inventory: Path | None
     biogenic: bool
     gridded: tuple[str, ...]
     climatology: bool
     point: tuple[Any, ...]
+    stacks: tuple[Any, ...]
+    scale: Mapping[str, float]
     area: tuple[Any, ...]
 
     def is_on(self) -> bool:
         """Return True if the case has a source."""
-        return bool(self.inventory is not None or self.biogenic or self.gridded or self.point or self.area)
+        return bool(
+            self.inventory is not None or self.biogenic or self.gridded or self.point or self.stacks or self.area
+        )
 
     @releases
     def emitted(self, weather: "Meteorology") -> Iterator[Source]:
@@ -69,6 +76,14 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
             source = GriddedEmissions(path, grid, start, species, climatology=self.climatology, compounds=compounds)
             if source.species:
                 yield source
+
+        # stacks
+        for table in () if self.stack_input is None else self.stack_input.tables:
+            parts = self.stack_input.parts(table, becomes, context.molar_masses)
+            if parts:
+                yield StackEmissions(
+                    table, parts, grid, weather, start, profiles=self.stack_input.folder, scale=self.scale
+                )
 
         # points and areas
         points = [
