@@ -191,7 +191,9 @@ def _check(sources: Sequence[Source], controls: Sequence[ControlSection]) -> Non
             names = ", ".join(control.species)
             raise CaseError(f"the control {control.name} acts on {names}, which no source of this case emits")
         for key, listed in (("sectors", control.sectors), ("regions", control.regions)):
-            known = [name for each in inventories for name in (each.sectors if key == "sectors" else each.countries) if name]
+            known = [
+                name for each in inventories for name in (each.sectors if key == "sectors" else each.countries) if name
+            ]
             for name in listed:
                 if name not in known:
                     why = suggestion(name, known) if known else _EVERYWHERE

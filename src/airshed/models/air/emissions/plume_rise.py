@@ -21,8 +21,8 @@ The momentum of the exhaust raises the plume at least by 3 d v / u; in stable ai
 1.5 (v^2 d^2 T_a / (4 T_s u))^(1/3) s^(-1/6). The plume extends from r/2 below to r/2 above its centre.
 
 source  Briggs 1969, Plume rise, TID-25075; Briggs 1971, Nucl. Saf. 12, 15-24; Briggs 1975, in Lectures on Air Pollution
-        and Environmental Impact Analyses, AMS, 59-111; final neutral rise: ISC3 user's guide, EPA-454/B-95-003b; residual
-        flux by layers: Turner 1985, Atmos. Environ. 19, 1215-1218, and Byun & Ching 1999, EPA/600/R-99/030 (CMAQ);
+        and Environmental Impact Analyses, AMS, 59-111; final neutral rise: ISC3 user's guide, EPA-454/B-95-003b; by
+        layers: Turner 1985, Atmos. Environ. 19, 1215-1218, and Byun & Ching 1999, EPA/600/R-99/030 (CMAQ);
         comparison, and extent of the plume: Gordon et al. 2018, Atmos. Chem. Phys. 18, 14695-14714
 """
 
