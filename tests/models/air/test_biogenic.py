@@ -5,10 +5,13 @@ from hypothesis import strategies as st
 
 from airshed.grid import Grid
 from airshed.models.air.emissions.biogenic import (
+    EVERGREEN,
     STANDARD_EMISSION,
     BiogenicEmissions,
     isoprene_emission,
+    leaf_area,
     light_factor,
+    season_factor,
     temperature_factor,
 )
 from airshed.models.air.landcover import land_fraction
@@ -91,6 +94,56 @@ def test_a_late_summer_day_of_western_europe() -> None:
 
 def test_a_winter_day_is_out_of_that_range() -> None:
     assert day_total(275.0) < 0.5 * 0.79
+
+
+LATITUDES = np.array([35.0, 45.0, 50.0, 55.0, 62.0])
+
+
+def at(day: str) -> np.datetime64:
+    return np.datetime64(f"2022-{day}T12:00:00")
+
+
+def test_leaves_follow_the_latitude_function_of_the_mapping_manual() -> None:
+    """At 50 N leaves begin on day 105 (16 April) and are gone on day 297 (25 October)."""
+    fifty = np.array(50.0)
+    for day, expected in (
+        ("04-15", 0.0),
+        ("04-26", 0.525),
+        ("05-07", 1.0),
+        ("09-24", 1.0),
+        ("10-10", 0.483),
+        ("10-26", 0),
+    ):
+        assert leaf_area(fifty, at(day)) == pytest.approx(expected, abs=1e-3), day
+    assert np.all(np.diff(leaf_area(LATITUDES[1:], at("05-01"))) < 0.0), "spring comes from the south"
+
+
+def test_summer_has_full_leaf_to_the_bit_and_winter_only_conifers() -> None:
+    for day in ("06-21", "07-15", "08-31"):
+        assert np.all(season_factor(LATITUDES, at(day)) == 1.0)
+    assert season_factor(LATITUDES, at("01-01")) == pytest.approx(np.full(5, EVERGREEN))
+
+
+def test_the_southern_season_is_half_a_year_later_and_the_tropics_have_none() -> None:
+    assert np.all(season_factor(-LATITUDES, at("01-01")) == 1.0)
+    assert season_factor(-LATITUDES, at("07-15")) == pytest.approx(np.full(5, EVERGREEN))
+    assert np.all(season_factor(np.array([-20.0, 0.0, 20.0]), at("01-01")) == 1.0)
+    assert np.all(np.abs(np.diff(season_factor(np.arange(-90.0, 90.0, 0.1), at("01-01")))) < 0.02), "no jump"
+
+
+def test_the_source_follows_the_season() -> None:
+    class Mild:
+        def at(self, seconds: float) -> MetState:
+            return weather(285.0)
+
+    day, land = np.full(FLAT, 0.3), np.ones(FLAT)
+    winter, summer = (
+        BiogenicEmissions(
+            {"C5H8": 1.0}, GRID, Mild(), lambda _: day, land, np.datetime64(start), lambda rate: rate.sum(axis=(-2, -1))
+        ).rate(0.0)
+        for start in ("2022-01-01T12:00:00", "2022-07-01T12:00:00")
+    )
+    np.testing.assert_allclose(winter, EVERGREEN * summer, rtol=1e-12)
 
 
 def test_isoprene_becomes_what_the_species_map_says() -> None:

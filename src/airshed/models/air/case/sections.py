@@ -231,7 +231,7 @@ class EmissionsSection(Section):
     year: Whole | None = setting(
         None, "Year of the national totals; by default the year of `time.start`.", ge=YEARS[0], le=YEARS[1]
     )
-    biogenic: Switch = setting(False, "Whether vegetation emits isoprene, depending on temperature and radiation.")
+    biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature, radiation and season.")
     scale: Mapping[str, Factor] = setting(
         {},
         "Factors on pollutants, sectors and countries of the inventory, and on pollutants and sectors of stacks, or on "

@@ -1,7 +1,7 @@
-"""Isoprene emission by vegetation, dependent on temperature and light."""
+"""Isoprene emission by vegetation, dependent on temperature, light and the season."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -22,6 +22,13 @@ STANDARD_EMISSION = 1.0e-6 / 3600.0
 leaves, 60 ug g-1 h-1), conifers 15 % (1000 g m-2, 1 ug g-1 h-1); grass and crops emit almost nothing.
 Emission factors of plants: Simpson et al. 1999, J. Geophys. Res. 104, 8113-8152; uncertain to a factor of 2 to 3.
 """
+
+EVERGREEN: Final = 0.115
+"""Fraction of the standard emission from conifers, which keep their leaves: 150 of 1300 ug m-2 h-1, as above."""
+
+_LEAVES_GROW, _LEAVES_FALL = 20.0, 30.0  # [days]
+_TROPIC, _TEMPERATE = 20.0, 30.0  # latitudes [degrees] without a season, and with the whole season
+_DAYS_PER_YEAR = 365.25
 
 _MOLAR_MASS = 68.117e-3
 _STANDARD_TEMPERATURE = 303.0
@@ -47,6 +54,7 @@ class BiogenicEmissions:
         total    function that sums (..., lat, lon) over the whole area, of which the grid may be a part
         """
         self.species, self._factors = tuple(becomes), np.array([*becomes.values()])
+        self._lat = grid.lat
         self._area, self._land = np.broadcast_to(grid.cell_area, grid.shape[1:]), land
         self._meteorology, self._cos_zenith, self._start, self._total = meteorology, cos_zenith, start, total
         self._emitted: dict[float, Array] = {}
@@ -55,7 +63,9 @@ class BiogenicEmissions:
     def rate(self, seconds: float) -> Array:
         """Return the emission [mol/s per cell] in the hour of a time, (species, 1, lat, lon)."""
         middle = middle_of_hour(seconds, self._start)
-        rate = isoprene_emission(self._meteorology.at(middle), self._cos_zenith(middle), self._land, self._area)
+        standard = STANDARD_EMISSION * season_factor(self._lat, self._start + np.timedelta64(round(middle), "s"))
+        met, sun = self._meteorology.at(middle), self._cos_zenith(middle)
+        rate = isoprene_emission(met, sun, self._land, self._area, standard)
         if middle not in self._totals:
             self._emitted[middle] = rate
         return np.asarray(self._factors[:, None, None, None] * rate)
@@ -83,7 +93,8 @@ class BiogenicEmissions:
 
 
 def isoprene_emission(
-    met: "MetState", cos_zenith: Array, land_fraction: Array, area: Array, standard: float = STANDARD_EMISSION
+    met: "MetState", cos_zenith: Array, land_fraction: Array, area: Array,
+    standard: float | Array = STANDARD_EMISSION,
 ) -> Array:  # fmt: skip
     """Return the emission of isoprene E = E0 A f C_L C_T of each cell.
 
@@ -94,6 +105,34 @@ def isoprene_emission(
     light = light_factor(photon_flux(cos_zenith, met.cloud_cover))
     of_land = standard * area / _MOLAR_MASS * land_fraction
     return np.asarray(of_land * light * temperature_factor(met.surface_temperature))
+
+
+def season_factor(lat: Array, when: np.datetime64) -> Array:
+    """Return the dependence of isoprene emission on the season: 1 in full leaf, the evergreen fraction without leaves.
+
+    reads    lat [degrees], of any shape;  when  UTC
+    """
+    return np.asarray(1.0 - (1.0 - EVERGREEN) * (1.0 - leaf_area(lat, when)))
+
+
+def leaf_area(lat: Array, when: np.datetime64) -> Array:
+    """Return the leaf area of deciduous trees relative to that in summer.
+
+    At 50 N leaves grow from day 105 of the year and are gone on day 297, per degree to the north 1.5 days later and 2
+    days earlier. The leaf area grows in 20 days and declines in 30. In the southern hemisphere the season is half a
+    year later. The rule is for temperate forests: from 30 degrees to 20 degrees its effect declines to zero.
+
+    reads    lat [degrees], of any shape;  when  UTC
+    source   Simpson et al. 2012, Atmos. Chem. Phys. 12, 7825-7865; latitude function of the Mapping Manual of the
+             UNECE Convention on Long-range Transboundary Air Pollution
+    """
+    elapsed = (when - when.astype("datetime64[Y]")) / np.timedelta64(1, "D")
+    poleward = np.abs(lat) - 50.0
+    day = np.where(lat < 0.0, (elapsed + 0.5 * _DAYS_PER_YEAR) % _DAYS_PER_YEAR, elapsed)
+    start, end = 105.0 + 1.5 * poleward, 297.0 - 2.0 * poleward
+    leaves = np.clip(np.minimum((day - start) / _LEAVES_GROW, (end - day) / _LEAVES_FALL), 0.0, 1.0)
+    temperate = np.clip((np.abs(lat) - _TROPIC) / (_TEMPERATE - _TROPIC), 0.0, 1.0)
+    return np.asarray(1.0 - temperate * (1.0 - leaves))
 
 
 def light_factor(photons: Array) -> Array:
