@@ -105,16 +105,9 @@ def at(day: str) -> np.datetime64:
 
 def test_leaves_follow_the_latitude_function_of_the_mapping_manual() -> None:
     """At 50 N leaves begin on day 105 (16 April) and are gone on day 297 (25 October)."""
-    fifty = np.array(50.0)
-    for day, expected in (
-        ("04-15", 0.0),
-        ("04-26", 0.525),
-        ("05-07", 1.0),
-        ("09-24", 1.0),
-        ("10-10", 0.483),
-        ("10-26", 0),
-    ):
-        assert leaf_area(fifty, at(day)) == pytest.approx(expected, abs=1e-3), day
+    expected = {"04-15": 0.0, "04-26": 0.525, "05-07": 1.0, "09-24": 1.0, "10-10": 0.483, "10-26": 0.0}
+    for day, leaves in expected.items():
+        assert leaf_area(np.array(50.0), at(day)) == pytest.approx(leaves, abs=1e-3), day
     assert np.all(np.diff(leaf_area(LATITUDES[1:], at("05-01"))) < 0.0), "spring comes from the south"
 
 
