@@ -130,7 +130,7 @@ def inventory(folder: Path) -> Path:
             target.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
         elif source.name.endswith(".topo.json"):
             target.write_text(json.dumps(_cut(json.loads(source.read_text(encoding="utf-8")))), encoding="utf-8")
-        else:
+        elif source.suffix != ".gz":  # totals of other years
             shutil.copy(source, target)
     return folder
 

@@ -1,6 +1,8 @@
 """Readers of user files, with a one-line message for each failure, and the location of files shipped with Airshed."""
 
+import gzip
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -58,10 +60,15 @@ def plain_file(path: Path, missing: str = "") -> Path:
 def read_text(path: Path, missing: str = "") -> str:
     """Return the content of a UTF-8 text file, with or without a byte order mark; line endings are not changed.
 
+    A file whose name ends in ``.gz`` is decompressed.
+
     raises  DataError as :func:`plain_file`, and with the line of bytes that are not text
     """
     try:
         content = plain_file(path, missing).read_bytes()
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path} cannot be decompressed ({_reason(error)}); get a fresh copy of the file") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read ({_reason(error)}); check its permissions") from None
     try:

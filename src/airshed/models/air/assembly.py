@@ -29,7 +29,7 @@ from airshed.models.air.case.species import left_out, translated
 from airshed.models.air.emissions.split import isoprene_notes, kept_notes, split_of
 from airshed.models.air.emissions.stack_table import read_stacks
 from airshed.models.air.emissions.stacks import StackInput
-from airshed.models.air.emissions.totals import InventorySettings
+from airshed.models.air.emissions.totals import InventorySettings, years_of
 from airshed.models.air.fields import VOLUME, air_registry, optional_weather
 from airshed.models.air.landcover import LAND_FRACTION_SOURCE, land_fraction
 from airshed.models.air.light import Light
@@ -279,8 +279,12 @@ def _inventory_of(case: Case) -> InventorySettings | None:
     folder = case.path(settings.inventory)
     if not folder.is_dir():
         raise CaseError(f"emissions.inventory = {settings.inventory!r}: there is no such folder in {case.base}")
-    year = case.time.start.year if settings.year is None else settings.year
-    return InventorySettings(folder, year, scale=settings.scale, countries_apart=case.assimilation.separates_countries)
+    simulated = case.time.start.year
+    year = settings.year or min(years_of(folder), key=lambda year: abs(year - simulated), default=simulated)
+    return InventorySettings(
+        folder, year, scale=settings.scale, countries_apart=case.assimilation.separates_countries,
+        simulated=None if settings.year or year == simulated else simulated,
+    )  # fmt: skip
 
 
 def _stacks_of(

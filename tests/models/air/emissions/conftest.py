@@ -37,6 +37,6 @@ def _copy(folder: Path) -> Path:
             head, *lines = source.read_text(encoding="utf-8").splitlines()
             kept = [line for line in lines if line.split(",")[0] in COUNTRIES]
             (folder / source.name).write_text("\n".join([head, *kept]) + "\n", encoding="utf-8")
-        else:
+        elif source.suffix != ".gz":  # totals of other years
             shutil.copy(source, folder)
     return folder

@@ -11,7 +11,10 @@ def test_the_examples_of_the_document_run(capsys):
         exec(compile(example, str(DOCUMENT), "exec"), names)
     assert examples
     assert names["noon"].shape[0] == 12
-    assert "NL NOx 194.5" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "NL NOx 194.5" in told
+    assert "LU,2023,F_RoadTransport,NOx,Gg,6.5\n\n" in told
+    assert "UY NOx 30.0 30.0" in told
 
 
 def test_its_table_is_that_of_the_shipped_inventory():

@@ -1,14 +1,21 @@
 """Errors in the folder of an inventory: each message names the file, the line and the remedy."""
 
+import gzip
 import os
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import airshed
 from airshed.core.errors import AirshedError, DataError
+from airshed.core.files import resource
 from airshed.grid import Grid
+from airshed.io.tables import read_table
+from airshed.models.air.assembly import assemble
 from airshed.models.air.emissions import InventorySettings, build_inventory
+from airshed.models.air.emissions.sectors import SECTORS
+from airshed.models.air.emissions.totals import read_totals, years_of
 
 GRID = Grid.regular((2.0, 8.0), (49.0, 52.0), 1.0, [100.0, 1000.0])
 START = np.datetime64("2022-08-31T00:00:00")
@@ -126,6 +133,55 @@ def test_bytes_that_are_no_text(folder, build):
 def test_a_year_without_totals(folder, build):
     with pytest.raises(DataError, match=r"no totals of 1999; set emissions.year to one of: 2020, 2022"):
         build(folder, year=1999)
+
+
+def test_a_table_of_one_year_has_priority_and_extends_the_years(folder, build):
+    head, *lines = (folder / "national_totals.csv").read_text(encoding="utf-8").splitlines()
+    older = [line.replace(",2022,", ",1999,") for line in lines if ",2022," in line]
+    text = "\n".join([head, *older]) + "\n"
+    (folder / "national_totals_1999.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "national_totals_draft.csv").write_text("not of a year")
+    assert years_of(folder) == (1999, 2020, 2022)
+    old, new = (build(folder, year=year).country_totals() for year in (1999, 2022))
+    assert [row.reported for row in old] == [row.reported for row in new]
+    with pytest.raises(DataError, match=r"no totals of 2001; set emissions.year to one of: 1999, 2020, 2022"):
+        build(folder, year=2001)
+    (folder / "national_totals_1999.csv.gz").write_bytes(b"\x1f\x8b\x08broken")
+    with pytest.raises(DataError, match=r"national_totals_1999.csv.gz cannot be decompressed .*; get a fresh copy"):
+        build(folder, year=1999)
+
+
+def test_shipped_totals_are_those_that_countries_report(shipped, build):
+    """NOx of Czechia [Gg]: 2019 173.8, 2005 305.4, 1990 756.4 (EMEP/CEIP 2025), without memo items."""
+    assert years_of(shipped) == tuple(range(1990, 2023))
+    known = {"sectors": SECTORS, "countries": codes(shipped), "pollutants": ("NOx",)}
+    for year, expected in ((2019, 173.8), (2005, 305.4), (1990, 756.4), (2020, 158.9)):
+        totals = read_totals(shipped, InventorySettings(shipped, year), **known).emitted
+        assert sum(value for key, value in totals.items() if key[0] == "CZ") == pytest.approx(expected, abs=0.1), year
+
+
+def codes(folder):
+    return [row.text("iso2") for row in read_table(folder / "countries.csv", ("iso2",))]
+
+
+def a_run_of(simulated: int, **emissions):
+    return assemble(
+        airshed.Case.from_dict({
+            "grid": {"area": {"lon": [5, 7], "lat": [50, 52]}, "spacing": "1 deg", "layers": ["100 m", "1000 m"]},
+            "time": {"start": f"{simulated}-06-01T00:00:00Z", "length": "1 h"}, "chemistry": {"mechanism": "emep"},
+            "boundary": {"profiles": "clean-air"}, "meteorology": {"kind": "uniform"},
+            "emissions": {"inventory": str(resource("cases/west-europe/emissions")), **emissions},
+        })
+    )  # fmt: skip
+
+
+def test_a_run_in_a_year_without_totals_uses_the_nearest_year_and_reports_it():
+    (inventory,) = a_run_of(2025).sources
+    assert inventory.notices()[0] == "no totals of 2025: those of 2022, the nearest year, are used"
+    (inventory,) = a_run_of(2005).sources
+    assert not any("nearest" in note for note in inventory.notes())
+    with pytest.raises(DataError, match=r"no totals of 2025; set emissions.year to one of: 1990, 1991, .*, 2022"):
+        a_run_of(2022, year=2025)
 
 
 def test_a_pollutant_without_totals(folder, build):

@@ -229,7 +229,10 @@ class EmissionsSection(Section):
         None, "Folder of the emission inventory, relative to the case; by default there is none."
     )
     year: Whole | None = setting(
-        None, "Year of the national totals; by default the year of `time.start`.", ge=YEARS[0], le=YEARS[1]
+        None,
+        "Year of the national totals; by default that of `time.start`, or the nearest one with totals.",
+        ge=YEARS[0],
+        le=YEARS[1],
     )
     biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature, radiation and season.")
     scale: Mapping[str, Factor] = setting(

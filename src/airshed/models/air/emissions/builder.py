@@ -78,9 +78,7 @@ class _Distribution:
         sectors = read_sectors(folder / "sector_proxies.csv")
         self.countries = read_countries(folder / "countries.csv", folder / "countries.topo.json")
         settings.check_scale(self.countries, sectors)
-        self._totals = read_totals(
-            folder / "national_totals.csv", settings, pollutants=self.parts, sectors=sectors, countries=self.countries
-        )
+        self._totals = read_totals(folder, settings, pollutants=self.parts, sectors=sectors, countries=self.countries)
         self.mixture = {name: shares for name, shares in sectors.items() if name not in settings.leave_out}
 
         # countries in the grid
@@ -92,6 +90,9 @@ class _Distribution:
                 f"no country of the inventory {folder} has land inside the grid; remove emissions.inventory"
             )
         self.notices = [f"no totals of {settings.year}, so no emission: {', '.join(silent)}"] if silent else []
+        if settings.simulated is not None:
+            year = f"no totals of {settings.simulated}: those of {settings.year}, the nearest year, are used"
+            self.notices.insert(0, year)
         self.notices += [f"national_totals.csv: {gap}" for iso2 in present for gap in self._totals.gaps(iso2)]
         self.notes = [
             f"left out: {', '.join(settings.leave_out) or 'nothing'}",

@@ -15,6 +15,9 @@ MEMO_ITEMS: Final = ("N_Natural", "O_AviCruise", "P_IntShipping", "z_Memo")
 """Memo items, which are not part of the national totals: nature, aircraft in cruise, international shipping, others."""
 
 
+TOTALS_FILE: Final = "national_totals.csv"
+"""Name of the table of totals of several years, in the folder of an inventory."""
+
 SPLIT_FILE: Final = "species_split.csv"
 """Name of the table that splits pollutants to compounds, in the folder of an inventory."""
 
@@ -25,6 +28,7 @@ class InventorySettings:
 
     folder        folder of the tables, the map and the methane grid (docs/how-to/emissions.md lists them)
     year          year of the national totals
+    simulated     year of the run if it has no totals, so that ``year`` is the nearest one with totals
     pollutants    pollutants to emit, as named in the table of totals, without pollutants that the species map omits
     scale         factors for what-if runs by pollutant, sector, country (ISO 3166 two letters), or several of them
                   joined by a slash: {"NOx": 0.7, "F_RoadTransport": 0.5, "DE/A_PublicPower": 0.8}; all matching
@@ -40,6 +44,7 @@ class InventorySettings:
     scale: Mapping[str, float] = field(default_factory=dict)
     leave_out: tuple[str, ...] = MEMO_ITEMS
     countries_apart: bool = False
+    simulated: int | None = None
 
     def __post_init__(self) -> None:
         for key, factor in self.scale.items():
@@ -76,6 +81,7 @@ OTHER_POLLUTANTS: Final = (
 """Other reported pollutants, which a table may contain."""
 
 _YEAR: Final = re.compile("[12][0-9]{3}")
+_YEAR_TABLE: Final = re.compile(r"national_totals_([12][0-9]{3})\.csv(?:\.gz)?")
 _LARGEST: Final = 1e8  # more than the whole world emits of anything [Gg/a]; of CO2 it is 4e7
 Key = tuple[str, str, str]  # Country, sector, pollutant
 
@@ -110,14 +116,30 @@ class NationalTotals:
         return told
 
 
+def years_of(folder: Path) -> tuple[int, ...]:
+    """Return the years with totals of an inventory, ascending; raises DataError."""
+    main = folder / TOTALS_FILE
+    years = {row.text("year") for row in read_table(main, ("year",))} if main.exists() else set()
+    return tuple(sorted({int(year) for year in years if _YEAR.fullmatch(year)} | set(_year_tables(folder))))
+
+
+def _year_tables(folder: Path) -> dict[int, Path]:
+    """Return the tables of one year each: national_totals_2019.csv, also compressed as national_totals_2019.csv.gz."""
+    found = ((_YEAR_TABLE.fullmatch(path.name), path) for path in sorted(folder.glob("national_totals_*")))
+    return {int(match[1]): path for match, path in found if match}
+
+
 def read_totals(
-    path: Path, settings: InventorySettings, *, pollutants: Collection[str], sectors: Collection[str],
+    folder: Path, settings: InventorySettings, *, pollutants: Collection[str], sectors: Collection[str],
     countries: Collection[str],
 ) -> NationalTotals:  # fmt: skip
     """Read the totals of the year of the settings; lines of other years and pollutants are skipped.
 
+    The table is that of the year, or else ``national_totals.csv``, which may have several years.
+
     Raises DataError for an invalid line, an unknown country, sector or pollutant, and a missing year or pollutant.
     """
+    path = _year_tables(folder).get(settings.year, folder / TOTALS_FILE)
     known = sorted({*sectors, *MEMO_ITEMS, *settings.leave_out})
     reported = {*pollutants, *settings.pollutants, *InventorySettings.pollutants, *OTHER_POLLUTANTS}
     found: dict[str, tuple[Key, float]] = {}
@@ -138,7 +160,7 @@ def read_totals(
         elif key[2] in pollutants:
             other_years[key] = (row.line, year)
     if str(settings.year) not in years:
-        there = ", ".join(sorted(years)) or "none"
+        there = ", ".join(map(str, years_of(folder))) or "none"
         raise DataError(f"{path} has no totals of {settings.year}; set emissions.year to one of: {there}")
     _require({key[2] for key, _ in found.values()}, pollutants, f"{path} of {settings.year} has no totals of")
     placed = {*sectors, *settings.leave_out}
