@@ -148,8 +148,12 @@ def test_the_recipe_has_the_dependencies_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     renamed = {"matplotlib": "matplotlib-base", "tzdata": "python-tzdata"}
     names = {re.split(r"[<>=]", each)[0].lower() for each in project["dependencies"]}
-    required = {renamed.get(name, name) for name in names} | {"python", "cxx-compiler"}
+    required = {renamed.get(name, name) for name in names} | {"python", "cxx-compiler", "__linux"}
     assert {each.split()[0] for each in recipe["requirements"]["run"]} == required
+    assert f"python {project['requires-python']}" in recipe["requirements"]["run"]
+    assert recipe["build"]["python"]["entry_points"] == [f"{name} = {at}" for name, at in project["scripts"].items()]
+    assert recipe["about"]["license_file"] == project["license-files"]
+    assert all((ROOT / name).is_file() for name in project["license-files"])
 
 
 def test_the_lock_of_the_site_has_its_dependencies() -> None:

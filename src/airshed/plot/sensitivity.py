@@ -323,13 +323,13 @@ def draw_periods(found: "xr.Dataset", main: str, amounts: dict[str, Array]) -> F
     """Draw the contribution of an amount in each period as bars, and of other amounts as lines."""
     others = [name for name in amounts if name != main]
     up = _TOP + _HEIGHT + _BOTTOM + (_LOWER + _GAP if others else 0.0)
-    figure, unit = new_figure(_WIDTH, up, DPI), str(found["value"].attrs["units"])
-    first = _first_shown(amounts)
+    figure, unit = new_figure(_WIDTH, up, DPI), units.written(str(found["value"].attrs["units"]))
+    first, word = _first_shown(amounts), main.replace("_", " ")
     axes = axes_at(figure, _LEFT, up - _TOP - _HEIGHT, _WIDTH - _LEFT - 0.3, _HEIGHT)
     bounds = found["time_bounds"].values[first:]
     width = (bounds[:, 1] - bounds[:, 0]) / _DAY
     axes.bar(bounds[:, 0], amounts[main][first:], width=0.9 * width, align="edge", color=LINES[1], zorder=3)
-    _format(axes, bounds, f"{main.replace('_', ' ')} [{unit}]", labelled=not others)
+    _format(axes, bounds, f"{word} [{unit}]", labelled=not others)
     if others:
         lower = axes_at(figure, _LEFT, _BOTTOM, _WIDTH - _LEFT - 0.3, _LOWER)
         middle = bounds[:, 0] + (bounds[:, 1] - bounds[:, 0]) // 2
@@ -341,10 +341,9 @@ def draw_periods(found: "xr.Dataset", main: str, amounts: dict[str, Array]) -> F
         lower.legend(frameon=False, fontsize=SIZE["small"], ncols=3, loc="upper left", bbox_to_anchor=(0.0, 1.18))
     at, value = int(np.argmax(np.abs(amounts[main]))), format_number(float(found["value"]), 3)
     when = " to ".join(periods(found)[at])
-    title = f"Which {main.replace('_', ' ')} made {found.attrs['receptor_title']}"
-    what = f"{value} {unit} is measured at {_measured_at(found)}; most by {main.replace('_', ' ')} of {when}"
-    headline(figure, _LEFT, title, what)
-    _sign(figure, found, "to first order: a tenth less changes it by minus a tenth of this")
+    title = f"Contribution of {word} to {found.attrs['receptor_title']}"
+    headline(figure, _LEFT, title, f"{value} {unit} at {_measured_at(found)}; largest contribution: {word} of {when}")
+    _sign(figure, found, "first-order estimate: a reduction by 10 % changes the value by -1/10 of the contribution")
     return figure
 
 
@@ -358,21 +357,21 @@ def draw_cells(found: "xr.Dataset", main: str) -> Figure:
     total = sizes.sum(axis=0, dtype=np.float64)
     age = np.divide(np.tensordot(_ages(found), sizes, axes=1), total, out=none.copy(), where=total > 0.0)
 
-    unit, word = str(found["value"].attrs["units"]), main.replace("_", " ")
+    unit, word = units.written(str(found["value"].attrs["units"])), main.replace("_", " ")
     panels = map_panels(2, shape_of(cells.area), highest=7.5)
     figure = panels.figure(DPI)
-    shown = ((own, "standing_dry_matter", f"contributed [{unit}]"), (age, "soil_water_index", "mean age [days]"))
+    shown = ((own, "standing_dry_matter", f"contribution [{unit}]"), (age, "soil_water_index", f"mean age of the {word} [days]"))
     for axes, (values, colour, title) in zip(panels.axes(figure), shown, strict=True):
         scale = scale_of(values)
         if scale.low < 0.0:
             colour, scale = SIGNED, scale_around_zero(values)
         MapPanel(axes, cells, colour, scale).show(packing.spread(values))
-        axes.set_title(f"{word} {title}", loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
+        axes.set_title(title, loc="left", fontsize=SIZE["panel"], weight="bold", pad=4)
         left = axes.get_position().x0 * figure.get_size_inches()[0]
         colour_bar_at(figure, colour, scale, "", left, 0.5 * panels.width)
     headline(
-        figure, panels.start, f"Where {word} made {found.attrs['receptor_title']}",
-        f"contribution of {word} to the value of each cell, and its mean age at the end, to first order",
+        figure, panels.start, f"Contribution of {word} to {found.attrs['receptor_title']}",
+        f"contribution to the value of each cell, and mean age of the {word} at the end; first-order estimate",
     )  # fmt: skip
     _sign(figure, found, MAP_CREDIT)
     return figure
