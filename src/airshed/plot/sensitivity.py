@@ -360,7 +360,10 @@ def draw_cells(found: "xr.Dataset", main: str) -> Figure:
     unit, word = units.written(str(found["value"].attrs["units"])), main.replace("_", " ")
     panels = map_panels(2, shape_of(cells.area), highest=7.5)
     figure = panels.figure(DPI)
-    shown = ((own, "standing_dry_matter", f"contribution [{unit}]"), (age, "soil_water_index", f"mean age of the {word} [days]"))
+    shown = (
+        (own, "standing_dry_matter", f"contribution [{unit}]"),
+        (age, "soil_water_index", f"mean age of the {word} [days]"),
+    )
     for axes, (values, colour, title) in zip(panels.axes(figure), shown, strict=True):
         scale = scale_of(values)
         if scale.low < 0.0:
