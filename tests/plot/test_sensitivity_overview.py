@@ -13,14 +13,14 @@ from airshed.plot.style import look
 def found() -> xr.Dataset:
     """A result on 40 x 40 cells whose contributions lie in a few cells around the receptor."""
     lat, lon = np.arange(45.125, 55.0, 0.25), np.arange(0.125, 10.0, 0.25)
-    emitted = np.zeros((2, lat.size, lon.size))
-    emitted[0, 22:26, 26:30] = -4e-11
-    emitted[1, 22:26, 27:33] = 2e-11
-    emitted[1, 0, 0] = 1e-16
+    emission_contribution = np.zeros((2, lat.size, lon.size))
+    emission_contribution[0, 22:26, 26:30] = -4e-11
+    emission_contribution[1, 22:26, 27:33] = 2e-11
+    emission_contribution[1, 0, 0] = 1e-16
     return xr.Dataset(
         {
             "value": ((), 50e-9, {"units": "mol mol-1"}),
-            "emitted": (("species", "lat", "lon"), emitted),
+            "emission_contribution": (("species", "lat", "lon"), emission_contribution),
             "contribution": ("source", [-6e-10, 5e-10, 1e-15]),
             "source_country": ("source", ["DE", "DE", "FR"]),
             "source_sector": ("source", ["F_RoadTransport", "E_Solvents", "K_AgriLivestock"]),
@@ -35,7 +35,7 @@ def found() -> xr.Dataset:
 
 
 def test_the_window_holds_the_signal_and_the_receptor(found: xr.Dataset) -> None:
-    rows, columns = signal_window(found, np.abs(found["emitted"].values).sum(axis=0))
+    rows, columns = signal_window(found, np.abs(found["emission_contribution"].values).sum(axis=0))
     assert (rows.start, rows.stop) == (20, 28)
     assert (columns.start, columns.stop) == (25, 34)
     nothing = signal_window(found, np.zeros((40, 40)))
@@ -60,7 +60,9 @@ def test_maps_and_bars_have_one_unit_and_names_in_words(found: xr.Dataset) -> No
 
 
 def test_small_contributions_are_in_ppt(found: xr.Dataset) -> None:
-    small = found.assign(emitted=found["emitted"] * 1e-4, contribution=found["contribution"] * 1e-4)
+    small = found.assign(
+        emission_contribution=found["emission_contribution"] * 1e-4, contribution=found["contribution"] * 1e-4
+    )
     with look():
         texts = [text.get_text() for text in draw_overview(small).texts]
     assert "ppt (square-root scale)" in texts
