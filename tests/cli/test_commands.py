@@ -28,6 +28,7 @@ from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
 from airshed.models.air.case.estimate import estimate, stage_estimate, step_estimate
 from airshed.parallel.launch import TERMINALS
+from airshed.runtime.simulation import Simulation
 
 START = datetime(2022, 8, 31, tzinfo=UTC)
 
@@ -132,7 +133,18 @@ def test_the_estimate_grows_with_the_work() -> None:
     assert 90.0 < step_estimate(case) < 200.0
     assert step_estimate(Case.load("west-europe", ["time.courant=0.2"])) == pytest.approx(step_estimate(case) / 2)
     assert step_estimate(Case.load("west-europe", ["time.step=2 min"])) == 120.0
+    assert str(estimate(Case.load("west-europe", ["time.maximum_step=1 h"]))["step"]).endswith("in winds of 30 m/s")
     assert "1440 steps" in str(estimate(Case.load("west-europe", ["time.step=2 min"]))["step"])
+
+
+def test_the_step_in_a_steady_wind_is_that_of_the_run() -> None:
+    for settings in ([], ["meteorology.rotation=48 h"], ["meteorology.eastward=30 m/s"]):
+        case = Case.load("tracer-rotation", ["grid.spacing=1 deg", *settings, "output.0.every=24 h"])
+        with Simulation(case) as simulation:
+            longest = simulation.model.longest_step(3600.0)
+        assert step_estimate(case) == pytest.approx(longest, rel=1e-4)
+    still = ["meteorology.rotation=1000000 h", "time.length=10 min"]
+    assert estimate(Case.load("tracer-rotation", still))["step"] == "about 600 s, 1 step"
 
 
 def seconds_of(*settings: str) -> float:

@@ -3,7 +3,7 @@
 import pytest
 
 from airshed.core.errors import CaseError
-from airshed.core.text import nearest, shown, suggestion
+from airshed.core.text import duration, nearest, number, shown, suggestion
 from airshed.core.units import quantity
 
 
@@ -24,6 +24,24 @@ def test_a_refused_quantity_is_quoted_in_short(value: object) -> None:
 
 def test_the_message_of_an_error_can_be_printed_and_keeps_its_lines() -> None:
     assert str(CaseError("a\x7fb\x1b[31m\nc")) == "a\\x7fb\\x1b[31m\nc"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 h"), (600.0, "10 min"), (5400.0, "1.5 h"), (86400.0, "24 h"), (31536000.0, "8760 h"),
+        (1000.0, "1000 s"), (45.0, "45 s"), (0.25, "0.25 s"), (-3600.0, "-1 h"), (1234567.0, "1234567 s"),
+        (float("nan"), "nan s"), (1e30, "1e+30 s"),
+    ],
+)  # fmt: skip
+def test_durations_are_short(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_numbers_are_written_in_full() -> None:
+    assert [number(each) for each in (1.2e6, 0.25, 1e-7, 100.0, 6371229.0)] == [
+        "1200000", "0.25", "1e-07", "100", "6371229",
+    ]  # fmt: skip
 
 
 def test_a_suggestion_names_each_once() -> None:

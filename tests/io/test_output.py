@@ -303,7 +303,7 @@ def test_what_no_result_can_hold_is_refused(tmp_path, start_run, values, wrong):
     with run.folder:
         fields = values(0)
         fields["O3"][0, 0, 0] = wrong
-        with pytest.raises(NumericalError, match="O3 is not finite at 0 s or exceeds"):
+        with pytest.raises(NumericalError, match="O3 is not finite at 0 h or exceeds"):
             run.writer.write(0.0, fields)
 
 

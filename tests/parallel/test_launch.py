@@ -144,7 +144,7 @@ def test_all_ranks_make_the_same_batches_of_steps_whoever_looks(told: dict[str, 
 def test_a_lost_state_of_one_rank_is_told_by_all_and_is_neither_in_records_nor_in_restarts(
     told: dict[str, str],
 ) -> None:
-    assert told["not_finite"] == "{'the state is no longer finite at 2400 s'} 2 ['1200.0.npz', '1800.0.npz']"
+    assert told["not_finite"] == "{'the state is no longer finite at 40 min'} 2 ['1200.0.npz', '1800.0.npz']"
 
 
 def test_a_defect_of_the_first_rank_stops_all() -> None:

@@ -143,7 +143,7 @@ def test_results_say_that_inputs_were_changed(tmp_path: Path, strategy: str) -> 
         lines = run.attrs["history"].splitlines()[1:]
         assert run.sizes["time"] == 7
         assert np.isfinite(run["O3"]).all()
-    assert lines[0] == "resumed at 0.333333 h with other inputs: rest.kpp has changed"
+    assert lines[0] == "resumed at 20 min with other inputs: rest.kpp has changed"
     assert "profile.csv has changed" in lines[1]
     assert "rest.kpp has changed" in lines[1]  # which is as it was at first
 

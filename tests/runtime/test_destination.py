@@ -74,6 +74,22 @@ def test_changed_settings_get_a_folder_of_their_own(case_file: Path) -> None:
     assert sorted(path.name for path in Path("runs").iterdir()) == ["small", "small-2", "small-3"]
 
 
+def test_the_same_settings_in_other_units_are_the_same_run(case_file: Path) -> None:
+    run(case_file, "-q")
+    again = ("--set", "time.length=60 minutes", "--set", "output.0.every=600 s")
+    assert "runs/small holds the finished run" in run(case_file, *again).stderr
+    changed = run(case_file, *again, "--set", "time.courant=0.3")
+    assert "runs/small holds another run (time.courant was 0.4, now is 0.3)" in changed.stderr
+
+
+def test_another_folder_is_announced_only_for_a_run_that_begins(case_file: Path) -> None:
+    run(case_file, "-q")
+    wrong = ("--set", 'emissions.gridded=["none.nc"]')
+    refused = run(case_file, *HALF, *wrong)
+    assert (refused.exit_code, "results go to" in refused.stderr) == (2, False)
+    assert "results go to runs/small-2" in run(case_file, *HALF).stderr
+
+
 def test_forced_and_resumed_runs_take_the_folder_of_the_same_settings(case_file: Path) -> None:
     run(case_file, "-q")
     run(case_file, *HALF, "-q")

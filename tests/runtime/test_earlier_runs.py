@@ -76,7 +76,7 @@ def test_restarts_that_are_gone_are_refused(tmp_path: Path) -> None:
     run(case_of(), tmp_path / "run", "40 min")
     shutil.rmtree(tmp_path / "run" / "restart")
     before = contents(tmp_path / "run" / "records")
-    with pytest.raises(OutputError, match=r"extend to 0\.5 h, and there is no restart"):
+    with pytest.raises(OutputError, match=r"extend to 30 min, and there is no restart"):
         run(case_of(), tmp_path / "run", resume=True)
     assert contents(tmp_path / "run" / "records") == before
 

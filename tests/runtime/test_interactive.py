@@ -1,5 +1,6 @@
 """The interface of a simulation in a notebook: names of fields, datasets, files, maps, and short displays."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,29 @@ def test_the_ground_is_the_lowest_layer_in_a_unit(simulation: airshed.Simulation
         simulation.ground("TRACER", unit="hPa")
     with pytest.raises(airshed.AirshedError, match="did you mean TRACER"):
         simulation.ground("TRACE")
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda sim: sim.fields["TRACER"], r"names: no values by 'TRACER'; sim\['TRACER'\] returns its values"),
+        (lambda sim: sim.species["TRACE"], "names: no values by 'TRACE'; did you mean TRACER"),
+        (lambda sim: sim["TRACER", "TRACER2"], r"one name; sim.to_dataset\(\['TRACER', 'TRACER2'\]\) returns several"),
+        (lambda sim: sim[["TRACER", "TRACER2"]], "one name; sim.to_dataset"),
+        (lambda sim: sim[0], "one name"),
+        (
+            lambda sim: sim.ground("TRACER", "furlong"),
+            "'furlong' is not a unit that Airshed recognises; TRACER",
+        ),
+        (lambda sim: sim.ground("air_temperature", "Celcius"), "did you mean celsius"),
+        (lambda sim: sim.ground("TRACER", "ppb ppb ppb/"), "is not a unit that Airshed recognises"),
+    ],
+)
+def test_a_wrong_request_gets_the_right_one(
+    simulation: airshed.Simulation, use: Callable[[airshed.Simulation], object], message: str
+) -> None:
+    with pytest.raises(airshed.AirshedError, match=message):
+        use(simulation)
 
 
 def test_a_mass_concentration_takes_the_density_of_the_model(

@@ -47,12 +47,18 @@ def test_dates_are_times_to_run_to(until: Any) -> None:
 
 @pytest.mark.parametrize("until", ["10 min", 0, -1.0, timedelta(minutes=1), "2022-01-01", START, "2021-12-31T23:00"])
 def test_a_time_that_is_past_is_refused(later: airshed.Simulation, until: Any) -> None:
-    with pytest.raises(CaseError, match="is past: the simulation is at 1800 s"):
+    with pytest.raises(CaseError, match="is past: the simulation is at 30 min"):
         later.run(until=until)
     assert later.seconds == 1800.0
 
 
 WRONG = ["2022-13-45", "31.08.2022", "soon", "", "1", "5 kg", True, [1], np.datetime64("NaT"), np.nan, "2099-01-01"]
+
+
+@pytest.mark.parametrize("until", ["soon", "31.08.2022", "1"])
+def test_a_wrong_time_is_refused_with_the_forms_of_times(later: airshed.Simulation, until: str) -> None:
+    with pytest.raises(CaseError, match=r'give seconds since the start, a text such as "6 h", or a date such as'):
+        later.run(until=until)
 
 
 @pytest.mark.parametrize("until", WRONG, ids=map(repr, WRONG))

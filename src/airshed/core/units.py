@@ -191,7 +191,7 @@ def _factors(text: str, units: Sequence[str], place: str) -> list[Factor]:
     """Return the factors of a unit: "cm3" and "m s-1" mean cm**3 and m*s**-1; raise CaseError for anything else."""
     problem, factors = f"{place}: {shown(text)} is not a unit that Airshed recognises", unit_factors(text)
     unknown = [name for name, _ in factors or () if not _is_unit(name)]
-    match = nearest(unknown[0], _names()) if unknown else None
+    match = nearest_unit(unknown[0]) if unknown else None
     if factors is None or unknown or (any(name in _WITH_OFFSET for name, _ in factors) and _is_product(factors)):
         raise CaseError(f"{problem}; " + (f"did you mean {match}?" if match else f"expected {_expected(units)}"))
     return factors
@@ -264,15 +264,27 @@ def same_unit(unit: str, other: str) -> bool:
         return False
 
 
+def same_quantity(one: str, other: str) -> bool:
+    """Return whether two texts denote the same quantity: "2 h" and "120 min"; False for texts without a unit."""
+    match = _NUMBER.fullmatch(other) if len(other) <= _LONGEST else None
+    if match is None or not match.group(2):
+        return False
+    unit = match.group(2).translate(_SPELLINGS)
+    try:
+        return to(one, unit, where="one") == to(other, unit, where="other")
+    except CaseError:
+        return False
+
+
 def unit_names() -> list[str]:
     """Return the usual name of each unit."""
     return [line.split("=")[0].strip() for line in _UNITS]
 
 
-def _names() -> list[str]:
-    """Return the units for suggestions: all names, and multiples in common use."""
+def nearest_unit(name: str) -> str | None:
+    """Return the unit that was probably meant, of all names and multiples in common use."""
     listed = [part.strip() for line in _UNITS for part in line.split("=")]
-    return [name for name in listed if name.isalpha()] + ["km", "cm", "mm", "hPa", "kPa", "kg", "mg", "ug"]
+    return nearest(name, [*filter(str.isalpha, listed), "km", "cm", "mm", "hPa", "kPa", "kg", "mg", "ug"])
 
 
 @cache

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from airshed.core.arrays import Array
 from airshed.core.errors import DataError
-from airshed.core.text import suggestion
+from airshed.core.text import duration, suggestion
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,7 +64,7 @@ def hourly_means(dataset: "xr.Dataset", name: str) -> "xr.DataArray":
         raise DataError(f'{name} holds no means; write them with [[output]] every = "1 h", statistic = "mean"')
     begin, end = np.asarray(bounds.values).T
     if np.any(np.abs((end - begin) - HOUR) > _SECOND):
-        raise DataError(f'{name} holds means over {(end - begin)[0] / HOUR:g} h; write hourly ones, every = "1 h"')
+        raise DataError(f'{name} holds means over {duration((end - begin)[0])}; write hourly ones, every = "1 h"')
     return field.assign_coords(time=end)
 
 

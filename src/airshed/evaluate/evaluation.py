@@ -11,7 +11,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
-from airshed.core.text import counted, listed, suggestion
+from airshed.core.text import counted, listed, number, suggestion
 from airshed.evaluate.members import ensemble_tables, is_ensemble, is_sweep, member_runs
 from airshed.evaluate.observation_files import ObservationFiles, is_text_file, moment
 from airshed.evaluate.pairing import (
@@ -337,12 +337,14 @@ def _heights(matched: Pairs, altitudes: Mapping[str, float], *, has_surface: boo
     """Return the treatment of station heights, and stations at high altitude."""
     facts = {"height": "the lowest layer, or the one of the inlet"}
     if matched.raised:
-        layers = [f"{name} ({low:g} to {high:g} m above ground)" for name, (low, high) in matched.raised.items()]
+        layers = [
+            f"{name} ({number(low)} to {number(high)} m above ground)" for name, (low, high) in matched.raised.items()
+        ]
         facts["in a higher layer"] = listed(layers)
     present = set(matched.observations.station.tolist())
     high = sorted(name for name, altitude in altitudes.items() if altitude > HIGH and name in present)
     if high and not has_surface:
-        facts[f"above {HIGH:g} m"] = f"{listed(high)}: in the lowest layer, since the run has no {SURFACE}"
+        facts[f"above {number(HIGH)} m"] = f"{listed(high)}: in the lowest layer, since the run has no {SURFACE}"
     return dict(facts)
 
 

@@ -10,7 +10,7 @@ from typing import Final, Self
 import numpy as np
 
 from airshed.core.errors import CaseError, DataError
-from airshed.core.text import listed
+from airshed.core.text import duration, listed
 from airshed.core.units import to
 from airshed.evaluate.run_fields import Window
 from airshed.observations.layouts import FileOptions
@@ -50,7 +50,7 @@ class ObservationFiles:
         tables = list(stations) or sorted({each for path in others if (each := path.parent / TABLE).is_file()})
         period = to(averaging, "s", where="averaging") if isinstance(averaging, str) else averaging
         if period is not None and not 0.0 <= period < np.inf:
-            raise CaseError(f"averaging is {period:g} s; give 0 s for instants, or more for means")
+            raise CaseError(f"averaging is {duration(period)}; give 0 s for instants, or more for means")
         return cls(
             tuple(path for path in paths if path.name != TABLE or path not in tables), tuple(tables), _convention(time),
             period, FileOptions(units=dict(units or {})),

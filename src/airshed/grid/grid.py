@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
+from airshed.core.text import number
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.mapping import GridMapping, LonLat, Metrics, pairs
 from airshed.grid.window import Window
@@ -288,9 +289,9 @@ def check_layer_tops(tops: tuple[float, ...]) -> None:
     for index, (bottom, top) in enumerate(pairwise(heights)):
         if not bottom < top < 100e3:
             raise CaseError(
-                f"layer {index + 1} of the grid reaches from {bottom:g} m to {top:g} m; "
+                f"layer {index + 1} of the grid reaches from {number(bottom)} m to {number(top)} m; "
                 "give tops above ground that rise from layer to layer, below 100 km"
             )
         if top - bottom < LEAST_THICKNESS:
             thin = f"layer {index + 1} of the grid is {top - bottom:.3g} m thick"
-            raise CaseError(f"{thin}; give layers of {LEAST_THICKNESS:g} m or more")
+            raise CaseError(f"{thin}; give layers of {number(LEAST_THICKNESS)} m or more")

@@ -9,6 +9,7 @@ import numpy as np
 from airshed.core.alarm import INSTANT
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
+from airshed.core.text import duration
 from airshed.inverse.reverse.area import Area
 from airshed.kernels.host import AnyArray
 
@@ -49,7 +50,7 @@ def cost_times(cost: Cost, end: float) -> list[float]:
     times = [float(each) for each in cost.times]
     rise = all(second - first > 2.0 * INSTANT for first, second in pairwise(times))
     if not times or not rise or not 0.0 <= times[0] <= times[-1] <= end:
-        raise CaseError(f"the times of a cost must ascend within the case, 0 to {end:g} s; they are {times[:4]}")
+        raise CaseError(f"the times of a cost must ascend within the case, 0 to {duration(end)}; they are {times[:4]}")
     return times
 
 
@@ -80,7 +81,7 @@ def add_gradient(cost: Cost, seconds: float, area: Area, names: Sequence[str], a
     for name, values in cost.gradient(time).items():
         if name not in names or np.shape(values) != shape:
             raise CaseError(
-                f"the gradient of the cost at {time:g} s has {name} with the shape {np.shape(values)}; "
+                f"the gradient of the cost at {duration(time)} has {name} with the shape {np.shape(values)}; "
                 f"return species of the mechanism with the shape of the grid, {shape}"
             )
         adjoint[:, :, names.index(name)] += area.own(values, padding="constant")

@@ -12,6 +12,7 @@ import numpy as np
 from airshed.core.alarm import INSTANT
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
+from airshed.core.text import duration
 from airshed.inverse.backward import Adjoints, Backward
 from airshed.inverse.checkpoints.actions import Action
 from airshed.inverse.checkpoints.commits import Commits, Part, Problem, committing, fingerprints
@@ -266,8 +267,8 @@ def _commits(simulation: Simulation, cost: Cost, options: Options) -> Commits | 
         return None
     case, subdomain = simulation.case, simulation.model.subdomain
     request = (
-        f"{getattr(cost, 'words', type(cost).__name__)}, {len(cost.times)} times from {cost.times[0]:g} s to "
-        f"{cost.times[-1]:g} s, frozen={options.frozen}, read={options.read}, reactions={options.reactions}, "
+        f"{getattr(cost, 'words', type(cost).__name__)}, {len(cost.times)} times from {duration(cost.times[0])} to "
+        f"{duration(cost.times[-1])}, frozen={options.frozen}, read={options.read}, reactions={options.reactions}, "
         f"levels={options.source_levels}"
     )
     tile = f"rank {subdomain.ranks.rank} of {subdomain.ranks.size} with {subdomain.window}"
@@ -287,7 +288,9 @@ def run_forward(
     model, section, first = simulation.model, simulation.case.adjoint, simulation.model.seconds
     times = observed.times
     if times[-1] <= first + INSTANT:
-        raise CaseError(f"the cost is at the beginning of the run, {first:g} s, before any step; give a later time")
+        raise CaseError(
+            f"the cost is at the beginning of the run, {duration(first)}, before any step; give a later time"
+        )
     budget = storage_budget(section, trajectory.sizes)
     expected = steps_expected(model, times[-1])
     first_plan, plan = (checkpoint_plan(section.plan, budget, expected) for _ in range(2))

@@ -11,7 +11,8 @@ import xarray as xr
 
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import CaseError
-from airshed.core.units import to
+from airshed.core.text import shown
+from airshed.core.units import nearest_unit, to, unit_factors
 
 REFERENCE: Final = "reference"
 """Air at 293 K and 101.3 kPa, for which the European Union reports gases in mass concentrations."""
@@ -123,9 +124,23 @@ def _is_in(unit: str, other: str) -> bool:
     return True
 
 
+def _check_unit(unit: object, own: str, name: str) -> None:
+    """Raise CaseError for a unit that does not exist."""
+    if not isinstance(unit, str) or unit_factors(unit) is None or not _is_in(unit, unit):
+        match = nearest_unit(str(unit))
+        hint = f"did you mean {match}?" if match else f"{name} is in {own}, so take {_examples(own)}"
+        raise CaseError(f"unit = {shown(unit)} is not a unit that Airshed recognises; {hint}")
+
+
+def _examples(unit: str) -> str:
+    """Return units in which a field of a unit can be shown."""
+    others = {_RATIO: '"ppb" or "ug/m3"', "K": '"degC"', "Pa": '"hPa"', "m": '"km"'}
+    return next((names for base, names in others.items() if _is_in(unit, base)), f'"{unit}"')
+
+
 def _conversion(unit: str, other: str, name: str) -> tuple[float, float]:
     """Return the offset and the factor from one unit to another. Raises CaseError for units of other quantities."""
-    to(f"1 {other}", other, where="unit")  # refuses a unit that does not exist
+    _check_unit(other, unit, name)
     is_ratio = _is_in(other, _RATIO)
     base = _RATIO if is_ratio else other
     if not _is_in(unit, base):

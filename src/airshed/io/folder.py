@@ -22,6 +22,7 @@ from typing import Any, Final, Self
 
 from airshed.core.atomic import guarded, is_part, remove_parts, write_whole
 from airshed.core.errors import OutputError
+from airshed.core.text import duration
 from airshed.core.version import __version__
 from airshed.io.background import BackgroundWriter
 from airshed.io.channel import Channel
@@ -159,7 +160,7 @@ class RunFolder:
         if seconds is not None and self.changed:
             history = (
                 *history,
-                f"resumed at {seconds / 3600.0:g} h with other inputs: {describe_differences(self.changed)}",
+                f"resumed at {duration(seconds)} with other inputs: {describe_differences(self.changed)}",
             )
         self._state = replace(self._state, history=history)
         self.note_inputs(self._inputs)

@@ -17,6 +17,7 @@ from airshed.core.alarm import Alarm
 from airshed.core.atomic import guarded
 from airshed.core.errors import NumericalError, OutputError
 from airshed.core.fields import FieldSpec, FieldView
+from airshed.core.text import duration
 from airshed.grid.axes import Axes
 from airshed.grid.box import Box
 from airshed.io.background import Copy
@@ -203,7 +204,7 @@ class OutputWriter:
                 # in double precision the sum of finite float32 values is finite
                 if not np.isfinite(np.add.reduce(block[spec.name], axis=None, dtype=np.float64)):
                     raise NumericalError(
-                        f"{spec.name} is not finite at {seconds:g} s or exceeds 3e38 {spec.unit}; "
+                        f"{spec.name} is not finite at {duration(seconds)} or exceeds 3e38 {spec.unit}; "
                         "check emissions, rate constants, the initial state and the inflow"
                     )
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded
 from airshed.core.errors import OutputError
+from airshed.core.text import duration
 from airshed.grid.box import Box
 from airshed.io.archive import reading
 from airshed.io.folder import RESTARTS, RunFolder
@@ -68,7 +69,7 @@ class Restart:
         pieces = [(held, held.common(box)) for held in self._parts.boxes]
         if not covers([piece for _, piece in pieces if piece is not None], box):
             ends = ", ".join(f"{first} to {last - 1}" for first, last in box.ends)
-            raise OutputError(f"the restart at {self.seconds:g} s does not hold all of {ends}")
+            raise OutputError(f"the restart at {duration(self.seconds)} does not hold all of {ends}")
         for number, (held, piece) in enumerate(pieces):
             if piece is None:
                 continue

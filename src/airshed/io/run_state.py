@@ -20,7 +20,7 @@ from airshed.core.errors import CaseError, OutputError
 from airshed.core.files import resource, shipped_name
 from airshed.core.text import listed
 from airshed.core.toml_text import parse_toml
-from airshed.core.units import to
+from airshed.core.units import same_quantity, to
 from airshed.core.version import __version__
 
 WHOLE: Final = 1 << 30
@@ -260,16 +260,24 @@ def check_replaceable(
     path: Path, earlier: RunState, case_toml: str, may_differ: Collection[str], inputs: Inputs | None = None
 ) -> None:
     """Check that a new run reproduces the results of an earlier one in a folder; raise OutputError if not."""
-    difference = first_difference(earlier.case, case_toml, may_differ)
-    if difference is None and earlier.airshed != __version__:
-        difference = f"Airshed was {earlier.airshed}, now is {__version__}"
-    if difference is None and inputs is not None:
-        difference = describe_differences(changed_inputs(earlier, inputs)) or None
+    difference = difference_of_runs(earlier, case_toml, may_differ, inputs)
     if difference is not None:
         raise OutputError(
             f"{path} holds another run ({difference}), which would be lost; choose another folder, or give --force (in "
             "Python overwrite=True) to replace it"
         )
+
+
+def difference_of_runs(
+    earlier: RunState, case_toml: str, may_differ: Collection[str], inputs: Inputs | None = None
+) -> str | None:
+    """Return the first difference of a new run from an earlier one: a setting, the version, or its input files."""
+    difference = first_difference(earlier.case, case_toml, may_differ)
+    if difference is None and earlier.airshed != __version__:
+        difference = f"Airshed was {earlier.airshed}, now is {__version__}"
+    if difference is None and inputs is not None:
+        difference = describe_differences(changed_inputs(earlier, inputs)) or None
+    return difference
 
 
 def first_difference(saved: str, given: str, may_differ: Collection[str] = ()) -> str | None:
@@ -282,9 +290,18 @@ def first_difference(saved: str, given: str, may_differ: Collection[str] = ()) -
     now = dict(_settings(parse_toml(given)))
     for name in [*now, *(name for name in before if name not in now)]:
         allowed = any(fnmatchcase(name, pattern) for free in may_differ for pattern in (free, f"{free}.*"))
-        if not allowed and (name not in before or name not in now or before[name] != now[name]):
+        if not allowed and (name not in before or name not in now or not _is_equal(before[name], now[name])):
             return f"{name} was {_shown(before, name)}, now is {_shown(now, name)}"
     return None
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal, also as quantities: "2 hrs" and "120 min"."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return all(map(_is_equal, one, other))
+    if one == other or not (isinstance(one, str) and isinstance(other, str)):
+        return bool(one == other)
+    return same_quantity(one, other)
 
 
 def _settings(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
-from airshed.core.text import counted, listed, suggestion
+from airshed.core.text import counted, duration, listed, suggestion
 from airshed.grid import Grid
 from airshed.grid.coordinates import wrap_longitude
 from airshed.observations.observation import ErrorModel, Kernel, Observation, Observations, observed_unit
@@ -399,7 +399,7 @@ class ObservationSelection:
     def _is_early(self, each: Candidate) -> str:
         if self.is_within(each.begin, each.end):
             return ""
-        span = f"{each.begin / 3600:g} h" + (f" to {each.end / 3600:g} h" if each.end > each.begin else "")
+        span = f"{duration(each.begin)}" + (f" to {duration(each.end)}" if each.end > each.begin else "")
         return f"the time {span} after the start"
 
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
+from airshed.core.text import duration
 from airshed.core.version import __version__
 from airshed.inverse.receptors.box import KINDS, MOST, RankedSensitivity, ranked
 from airshed.plot.limits import axis_of, format_number, round_step
@@ -161,7 +162,7 @@ def draw_gradient(found: xr.Dataset) -> Figure:
     species = found.attrs["gradient"]
     formula = COMMON[species].formula if species in COMMON else species
     many = f", mean of {found.sizes['cell']} cells" if "cell" in found.dims else ""
-    title = f"Sensitivity of {formula} at {found.attrs['time'] / 3600.0:g} h"
+    title = f"Sensitivity of {formula} at {duration(found.attrs['time'])}"
     headline(figure, _MARGIN, title, f"change in % per 1 % increase of each input{many}")
     _legend(figure, [kind for kind in KINDS if any(each.kind == kind for each in bars)])
     footer(figure, left + _WIDTH, f"mechanism {found.attrs.get('mechanism', '')}".strip())

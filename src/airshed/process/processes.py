@@ -8,6 +8,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.errors import DataError
+from airshed.core.text import duration
 from airshed.formula import evaluate
 from airshed.formula.tree import symbols
 from airshed.kernels.column.reference import OperatorInputs, operator_rates
@@ -50,7 +51,7 @@ def check_rates(bound: BoundProcess, fields: Mapping[str, Array], state: Any, se
             if wrong.size:
                 name = operator.name.removeprefix(f"{bound.key}_")
                 raise DataError(
-                    f"process {type(bound.process).__name__}: {name}() gives {wrong[0]:g} at {seconds:g} s; "
+                    f"process {type(bound.process).__name__}: {name}() gives {wrong[0]:g} at {duration(seconds)}; "
                     f"a {operator.kind} must not be negative: write max(0, ...), or a loss for a negative source"
                 )
 

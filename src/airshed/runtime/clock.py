@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from math import ceil, inf, isfinite
+from math import ceil, inf, isfinite, nan
 from numbers import Real
 from typing import Any, Final
 
@@ -20,11 +20,14 @@ import numpy as np
 from airshed.case.case import RunCase
 from airshed.core.alarm import INSTANT, Alarm
 from airshed.core.errors import CaseError
+from airshed.core.text import duration
 from airshed.core.units import to
 from airshed.runtime.model import Model, Snapshot
 
 Until = str | float | timedelta | datetime | np.timedelta64 | np.datetime64 | None
 """Time to run to; None for the end of the case."""
+
+_TIMES: Final = 'give seconds since the start, a text such as "6 h", or a date such as "2022-06-01T06:00"'
 
 
 @dataclass(frozen=True)
@@ -130,8 +133,9 @@ class Clock:
         longest = self._model.longest_step(until)
         if not (until - now) / longest < MOST_STEPS:  # also for NaN
             raise CaseError(
-                f"from {now:g} s to {until:g} s the case takes steps of {longest:.3g} s, more than {MOST_STEPS}; "
-                "raise time.step, time.maximum_step or time.courant, or take larger cells (grid.spacing) or weaker wind"
+                f"from {duration(now)} to {duration(until)} the case takes steps of {longest:.3g} s, more than "
+                f"{MOST_STEPS}; raise time.step, time.maximum_step or time.courant, or take larger cells "
+                "(grid.spacing) or weaker wind"
             )
         count = max(1, ceil((until - now) / longest - _ROUND_OFF))
         step = (until - now) / count
@@ -185,15 +189,27 @@ def seconds_until(until: Until, start: np.datetime64, now: float, end: float) ->
         seconds = float((moment - start) / np.timedelta64(1, "s"))
     elif isinstance(until, Real) and not isinstance(until, bool):
         seconds = float(until)
+    elif isinstance(until, str):
+        seconds = _seconds_of(until)
     else:
-        seconds = to(until, "s", where="until")  # type: ignore[arg-type]
+        seconds = nan
     if not isfinite(seconds):
-        raise CaseError(f'until = {until!r} is not a time; give seconds since the start, or a text such as "6 h"')
+        raise CaseError(f"until = {until!r} is not a time; {_TIMES}")
     if seconds > end:
-        raise CaseError(f"until = {until!r} is after the end of the case, {end:g} s; lengthen time.length")
+        raise CaseError(f"until = {until!r} is after the end of the case, {duration(end)}; lengthen time.length")
     if seconds < now - INSTANT:
-        raise CaseError(f"until = {until!r} is past: the simulation is at {now:g} s; give a later time")
+        raise CaseError(f"until = {until!r} is past: the simulation is at {duration(now)}; give a later time")
     return seconds
+
+
+def _seconds_of(until: str) -> float:
+    """Return a duration as seconds, NaN for a text without a number; raises CaseError for a unit of no time."""
+    if not any(each.isdigit() for each in until):
+        return nan
+    try:
+        return to(until, "s", where="until")
+    except CaseError as error:
+        raise CaseError(f"{error}; {_TIMES}") from error
 
 
 def _moment(until: object) -> Any:

@@ -12,7 +12,7 @@ from airshed.io.run_state import (
     FinishedRunError,
     RunState,
     check_replaceable,
-    first_difference,
+    difference_of_runs,
     is_finished,
     read_state,
     results,
@@ -49,12 +49,13 @@ def check_unfinished(case: RunCase, folder: Path) -> None:
 
 
 def reason_for(case: RunCase, folder: Path) -> str | None:
-    """Return why a default folder has a number: the setting in which the run in the first folder differs."""
+    """Return why a default folder has a number: in which setting or file the run in the first folder differs."""
     first = folder.parent / case.name
     if folder == first:
         return None
     state = _state(first)
-    changed = None if state is None else first_difference(state.case, case.to_toml(), MAY_DIFFER)
+    inputs = FolderUse(first).inputs(case)
+    changed = None if state is None else difference_of_runs(state, case.to_toml(), MAY_DIFFER, inputs)
     return f"{first} holds {'other files' if state is None else 'another run'}" + (f" ({changed})" if changed else "")
 
 

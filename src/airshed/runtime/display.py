@@ -10,6 +10,7 @@ import numpy as np
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError
+from airshed.core.text import duration, number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,8 +30,7 @@ def _facts(case: Any, model: "Model", time: np.datetime64, *, closed: bool) -> d
     return {
         "model": f"{case.model}, {len(model.fields)} fields",
         "grid": cells,
-        "time": f"{clock} UTC, {model.seconds / 3600.0:g} h of {length.value / 3600.0:g} h"
-        + (" (closed)" if closed else ""),
+        "time": f"{clock} UTC, {duration(model.seconds)} of {duration(length.value)}" + (" (closed)" if closed else ""),
     }
 
 
@@ -105,7 +105,7 @@ def map_picture(field: "xr.DataArray", title: str, level: int) -> Picture:
         )
     maps = import_module(_MAPS)
     clock = str(field["time"].to_numpy().astype("datetime64[m]")).replace("T", " ")
-    height = f", level {level} ({float(field['level']):g} m)" if "level" in field.coords else ""
+    height = f", level {level} ({number(float(field['level']))} m)" if "level" in field.coords else ""
     words = maps.Words(
         str(field.name), field.attrs["units"], f"{field.attrs['long_name']}: {title}", f"{clock} UTC{height}"
     )

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from html import escape
-from typing import Final, Self
+from typing import Any, Final, Self
 
+from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
-from airshed.core.text import counted
+from airshed.core.text import counted, suggestion
 
 _MOST_ROWS: Final = 12
 """Rows of the text form; the HTML form, which scrolls, has all of them."""
@@ -31,6 +32,13 @@ class FieldNames(tuple[str, ...]):
         names = cls(each.name for each in chosen)
         names._specs = chosen
         return names
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a name by its number, or names of a slice. Raises CaseError for a name: these are no values."""
+        if isinstance(index, str):
+            hint = f"sim[{index!r}] returns its values" if index in self else suggestion(index, self)
+            raise CaseError(f"fields and species are names: no values by {index!r}; {hint}")
+        return super().__getitem__(index)
 
     def __repr__(self) -> str:
         width, units = (max(map(len, column), default=0) for column in (self, [each.unit for each in self._specs]))

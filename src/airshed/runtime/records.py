@@ -17,6 +17,7 @@ from airshed.case.sections import OutputSection
 from airshed.core.alarm import INSTANT, Alarm
 from airshed.core.errors import AirshedError, OutputError
 from airshed.core.report import Report
+from airshed.core.text import duration
 from airshed.core.toml_text import parse_toml
 from airshed.core.units import to
 from airshed.io.background import PendingCopies
@@ -294,7 +295,7 @@ class RunRecords:
         reached = max((number * each.every.value for number, each in zip(last, there, strict=True)), default=0.0)
         if self._folder.channel.on_root(lambda: reached > first):
             raise OutputError(
-                f"the records in {records} extend to {reached / 3600.0:g} h, and there is no restart in "
+                f"the records in {records} extend to {duration(reached)}, and there is no restart in "
                 f"{self._folder.path / RESTARTS}; restore a copy of one, or start again without --resume"
             )
 

@@ -14,6 +14,7 @@ from airshed.case.case import RunCase
 from airshed.core.alarm import INSTANT
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.files import noting_inputs
+from airshed.core.text import duration
 from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.branching import BranchableSimulation
@@ -362,7 +363,7 @@ class Simulation(BranchableSimulation):
         """Raise CaseError at the end of the case."""
         self._check_open()
         if self.seconds >= self.end:
-            raise CaseError(f"the case ends at {self.end:g} s, the time of the simulation; increase time.length")
+            raise CaseError(f"the case ends at {duration(self.end)}, the time of the simulation; increase time.length")
 
     def _steps(self, until: float, most: int) -> StepInfo | None:
         """Advance by at most `most` steps, or by a provisional step to a time of output within the next step.

@@ -113,6 +113,9 @@ class SimulationView:
 
         import airshed.io.accessor  # noqa: F401  registers `.airshed` of arrays
 
+        if not isinstance(name, str):
+            given = list(name) if isinstance(name, tuple | list) else name
+            raise CaseError(f"sim[{name!r}]: a field is one name; sim.to_dataset({given!r}) returns several fields")
         values = self.values(name)
         (spec,) = self._model.fields.select([name], where="field")
         present = [each for each in self._model.domain.axes.coordinates if set(each.dims) <= set(spec.dims)]

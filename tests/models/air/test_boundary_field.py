@@ -105,7 +105,7 @@ def test_what_cannot_be_a_boundary_is_refused(tmp_path: Path) -> None:
         case, good.isel(face=slice(None, None, -1))
     )
     assert "in layer 2 at the west face at 40.25 N, -30.25 E" in refused(case, good.assign(O3=_spoilt(good.O3)))
-    assert "the boundary's dataset covers 0 s to 1000 s" in refused(case, good.assign_coords(time=[0.0, 1000.0]))
+    assert "the boundary's dataset covers 0 h to 1000 s" in refused(case, good.assign_coords(time=[0.0, 1000.0]))
     assert "the boundary's times do not increase" in refused(case, good.assign_coords(time=[7200.0, 0.0]))
     assert "the boundary is a str" in refused(case, "boundary.nc")
     assert "the boundary's function returned float" in refused(case, lambda seconds: seconds)

@@ -191,4 +191,4 @@ def test_batches_end_where_something_is_due(case: Path, tmp_path: Path) -> None:
 def test_a_step_of_another_length_is_refused(run, case: Path) -> None:
     refused = run("run", case.name, "--output", "a", "--set", "output.0.every=8 h")
     assert refused.returncode == 2
-    assert "the step length of this model is 86400 s, but a step of 28800 s is requested; set output" in refused.stderr
+    assert "the step length of this model is 24 h, but a step of 8 h is requested; set output" in refused.stderr

@@ -91,10 +91,11 @@ def run(
         loaded = loaded.allowing_code() if allow_code else loaded
         progress.prepare(loaded)
         try:
-            folder = on_first(partial(_folder_for, loaded, output, resume=resume, force=force, quiet=quiet))
+            folder, reason = on_first(partial(_folder_for, loaded, output, resume=resume, force=force))
             with made_folder(folder):
                 use = {"resume": resume, "accept_changed_inputs": accept_changed_inputs, "overwrite": force}
-                summary = _simulate(loaded, folder, use, progress, quiet=silent, brief=not verbose)
+                note = reason and f"results go to {folder}; {reason}"
+                summary = _simulate(loaded, folder, use, progress, note=note, quiet=silent, brief=not verbose)
         except FinishedRunError as error:
             finished = error
     if finished is not None and not silent:
@@ -103,23 +104,32 @@ def run(
         show(summary)
 
 
-def _folder_for(case: "RunCase", output: Path | None, *, resume: bool, force: bool, quiet: bool) -> Path:
-    """Return the folder of a run; raises FinishedRunError where the results of this run are already there."""
-    from airshed.cli.render import say
+def _folder_for(case: "RunCase", output: Path | None, *, resume: bool, force: bool) -> tuple[Path, str | None]:
+    """Return the folder of a run, and why a default one has a number.
+
+    Raises FinishedRunError where the results of this run are already there.
+    """
     from airshed.runtime.destination import check_unfinished, default_folder, reason_for
 
     folder = output or default_folder(case, begin=not (resume or force))
     if not (resume or force):
         check_unfinished(case, folder)
-    if output is None and not quiet and (reason := reason_for(case, folder)):
-        say(f"airshed: results go to {folder}; {reason}", err=True)
-    return folder
+    return folder, reason_for(case, folder) if output is None else None
 
 
 def _simulate(
-    case: "RunCase", folder: Path, use: dict[str, Any], progress: "Silent | Live", *, quiet: bool, brief: bool
+    case: "RunCase",
+    folder: Path,
+    use: dict[str, Any],
+    progress: "Silent | Live",
+    *,
+    note: str | None,
+    quiet: bool,
+    brief: bool,
 ) -> "Report | None":
     """Run a case and return its summary, None on ranks of a group that only computes chemistry.
+
+    note  printed once the case and its input files are found to be right
 
     Raises typer.Exit for a run that was stopped before its end.
     """
@@ -140,6 +150,8 @@ def _simulate(
     frozen.callback(gc.unfreeze)
     gc.freeze()  # imported objects live until exit: no collection has to visit them
     with frozen, Simulation(case, output=folder, **use) as simulation:
+        if note and not quiet:
+            say(f"airshed: {note}", err=True)
         for notice in simulation.notices if is_first() else ():
             if not quiet or notice.startswith(_ALWAYS) or "damaged" in notice:
                 say(f"airshed: {notice}", err=True)

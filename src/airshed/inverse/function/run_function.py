@@ -34,7 +34,7 @@ from airshed.case.messages import explain
 from airshed.case.renamed import present_key
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.core.text import suggestion
+from airshed.core.text import duration, suggestion
 from airshed.core.units import to
 from airshed.inverse.function.inputs import EmissionFactors, Inputs, MixingRatios, ReactionRates
 from airshed.inverse.function.repeated import RepeatedRun
@@ -63,7 +63,7 @@ def requested_outputs(outputs: Mapping[str, Any], end: float) -> Outputs:
         where = f"outputs {name}"
         times = tuple(float(each) if isinstance(each, Real) else to(each, "s", where=where) for each in listed)
         if not times or list(times) != sorted(set(times)) or not 0.0 <= times[0] <= times[-1] <= end:
-            raise CaseError(f"{where} = {given!r}: give ascending times within the case, 0 to {end:g} s")
+            raise CaseError(f"{where} = {given!r}: give ascending times within the case, 0 to {duration(end)}")
         found[name] = times
     if not any(times[-1] > 0.0 for times in found.values()):
         raise CaseError("outputs: all times are the start of the case; give a later time")

@@ -21,7 +21,7 @@ from airshed.core.arrays import Array
 from airshed.core.atomic import write_whole
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
-from airshed.core.text import listed, suggestion
+from airshed.core.text import duration, listed, suggestion
 from airshed.core.units import quantity
 from airshed.kernels.cells import pack_cells, unpack_cells
 from airshed.kernels.rates import REFERENCE_DENSITY
@@ -91,7 +91,7 @@ def ranking_table(found: "xr.Dataset") -> Table:
     label = f"d ln {species} / d ln"
     shown = [(KINDS[each.kind][1], each.name, each.text, each.value) for each in rows[:MOST]]
     of = ", mean of cells" if "cell" in found.dims else ""
-    title = f"Sensitivity of {species} at {found.attrs['time'] / 3600.0:g} h{of}"
+    title = f"Sensitivity of {species} at {duration(found.attrs['time'])}{of}"
     note = f"The largest {len(shown)} of {len(rows)} nonzero sensitivities."
     return Table(title, ("what", "name", "of", label), shown, note)
 
@@ -307,7 +307,7 @@ def _target(model: BoxModel, of: str, at: str | None) -> tuple[str, float]:
     end = _end(model.conditions)
     time = end if at is None else quantity(at, ("s",), where="at").value
     if not model.conditions.time.start.value < time <= end:
-        span = f"{model.conditions.time.start.text} and {end / 3600.0:g} h"
+        span = f"{model.conditions.time.start.text} and {duration(end)}"
         raise CaseError(f"at = {at!r} is not between {span}; give a local time since midnight of the first day")
     return names[of.casefold()], time
 
@@ -317,7 +317,9 @@ def _dataset(model: BoxModel, species: str, end: Array, found: dict[str, Array])
 
     time = _end(model.conditions)
     if not (end > 0.0).any():
-        raise DataError(f"the concentration of {species} is 0 at t = {time:g} s: relative sensitivities are undefined")
+        raise DataError(
+            f"the concentration of {species} is 0 at t = {duration(time)}: relative sensitivities are undefined"
+        )
     network, forcing = model.network, model.forcing
     names = np.array(network.names, object)
     coordinates: dict[str, Any] = {

@@ -19,6 +19,7 @@ from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldSpec
 from airshed.core.report import Cell, Report, Table
+from airshed.core.text import duration
 from airshed.core.version import __version__
 from airshed.grid.land import within
 from airshed.grid.world import find_location
@@ -114,10 +115,10 @@ def _steps(section: ReceptorSection, length: float, end: float) -> tuple[int, in
     """Return the numbers of the steps that end at the first and at the last time."""
     times = (end, end) if section.time is None else (section.time[0].value, section.time[1].value)
     if not 0.0 < times[1] <= end:
-        raise CaseError(f"receptor.time: {times[1]:g} s is not within the case, 0 to {end:g} s")
+        raise CaseError(f"receptor.time: {duration(times[1])} is not within the case, 0 to {duration(end)}")
     first, last = (round(time / length) for time in times)
     if any(abs(number * length - time) > 1.0 for number, time in zip((first, last), times, strict=True)):
-        raise CaseError(f"receptor.time is within a step; give multiples of {length:g} s")
+        raise CaseError(f"receptor.time is within a step; give multiples of {duration(length)}")
     return max(first, 1) - 1, last - 1
 
 
@@ -316,7 +317,7 @@ def _period(section: ReceptorSection, model: PointModel) -> int:
     """Return the number of steps of a period of weather."""
     steps = round(section.every.value / model.step_length)
     if steps < 1 or abs(steps * model.step_length - section.every.value) > 1.0:
-        raise CaseError(f"receptor.every = {section.every.text!r}: give a multiple of {model.step_length:g} s")
+        raise CaseError(f"receptor.every = {section.every.text!r}: give a multiple of {duration(model.step_length)}")
     return steps
 
 

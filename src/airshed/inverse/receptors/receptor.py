@@ -26,6 +26,7 @@ from airshed.case.values import pair
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.settings import Section
+from airshed.core.text import duration
 from airshed.grid import Grid
 from airshed.grid.coverage import box_around, box_shares, outline_shares
 from airshed.grid.world import Location, find_location
@@ -138,9 +139,9 @@ class ReceptorCost:
 def _times(section: ReceptorSection, end: float) -> tuple[float, ...]:
     """Return the time [s] of a receptor, or all full hours between its first and last time."""
     first, last = (end, end) if section.time is None else (each.value for each in section.time)
-    where = f"receptor.time = {first:g} to {last:g} s"
+    where = f"receptor.time = {duration(first)} to {duration(last)}"
     if last > end:
-        raise CaseError(f"{where} is not within the case, 0 to {end:g} s")
+        raise CaseError(f"{where} is not within the case, 0 to {duration(end)}")
     hours = round((last - first) / _HOUR)
     if abs(last - first - hours * _HOUR) > 1.0:
         raise CaseError(f"{where}: the interval must be a whole number of hours")
@@ -153,7 +154,7 @@ def _times(section: ReceptorSection, end: float) -> tuple[float, ...]:
 def notify_default_time(end: float, on_notice: Callable[[str], object]) -> None:
     """Report, on the root, that a receptor without a time is measured at the end of the case [s]."""
     if world().rank == 0:
-        line = f"the receptor has no time: it is measured at the end of the case, {end / _HOUR:g} h; set receptor.time"
+        line = f"the receptor has no time: it is measured at the end of the case, {duration(end)}; set receptor.time"
         logging.getLogger("airshed").warning(line)
         on_notice(line)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
+from airshed.core.text import duration
 from airshed.inverse.cost import Cost, CostOfFunction, cost_times
 from airshed.inverse.reverse.area import Area
 from airshed.inverse.reverse.derivatives import Derivatives, create_derivatives, create_simulation, observing
@@ -127,7 +128,7 @@ def step_ends(simulation: Simulation, steps: int, until: float | None) -> Iterat
         done += 1
         yield model.seconds
     if not done:
-        raise CaseError(f"there is no step to record: {steps} steps of a case that ends at {simulation.end:g} s")
+        raise CaseError(f"there is no step to record: {steps} steps of a case that ends at {duration(simulation.end)}")
 
 
 def record(simulation: Simulation, steps: int = STEPS, until: float | None = None) -> RecordedRun:

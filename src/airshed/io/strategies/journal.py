@@ -17,6 +17,7 @@ import numpy as np
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import OutputError
+from airshed.core.text import duration
 from airshed.grid.box import Box
 from airshed.io.archive import reading
 from airshed.io.strategies.store import NATIVE, Block, OutputTarget, Record, covers
@@ -169,8 +170,8 @@ class Store(ABC):
                     block = {name: values[name].astype(f"{entry.order}f4", copy=False) for name in names}
                     if seconds != entry.seconds or _checksum(block) != checksum:
                         raise OutputError(
-                            f"{where} is damaged: the record {entry.record:06d} at {entry.seconds:g} s differs from "
-                            "the written record"
+                            f"{where} is damaged: the record {entry.record:06d} at {duration(entry.seconds)} differs "
+                            "from the written record"
                         )
         except OutputError as error:
             raise OutputError(f"{error}; {_RESTART}") from error

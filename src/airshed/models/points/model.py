@@ -15,7 +15,7 @@ import numpy.typing as npt
 from airshed.core.alarm import INSTANT
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldRegistry, FieldSpec
-from airshed.core.text import suggestion
+from airshed.core.text import duration, suggestion
 from airshed.core.units import to
 from airshed.kernels.cells.formulas import CellFormulas, Precision, StepValues
 from airshed.kernels.host import AnyArray
@@ -178,8 +178,9 @@ class PointModel(PlainModel):
         for begin, end in zip(begins, ends, strict=True):
             if abs(end - begin - self.step_length) > INSTANT:
                 raise CaseError(
-                    f"the step length of this model is {self.step_length:g} s, but a step of {end - begin:g} s is "
-                    "requested; set output, restarts and the end of the case to multiples of the step"
+                    f"the step length of this model is {duration(self.step_length)}, but a step of "
+                    f"{duration(end - begin)} is requested; set output, restarts and the end of the case to "
+                    "multiples of the step"
                 )
         for name, value in self.changes_at(self.seconds).items():
             self._set_state(name, value)

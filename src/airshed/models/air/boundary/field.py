@@ -11,6 +11,7 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.core.data import is_dataset, numbers
 from airshed.core.errors import CaseError, DataError
+from airshed.core.text import duration
 from airshed.grid import Grid
 from airshed.io.grid_file import standard_name
 from airshed.io.timeline import InstantSpans, Timeline
@@ -119,8 +120,8 @@ class BoundaryField:
             # the last interval may extend beyond the data
             if len(times) > 1 and not (times[0] <= 0.0 and 2.0 * times[-1] - times[-2] >= calls.last - 1.0):
                 raise DataError(
-                    f"the boundary's dataset covers {times[0]:g} s to {times[-1]:g} s after the start of the case, "
-                    f"{calls.start}, but the case lasts {calls.last:g} s; give data for the whole period"
+                    f"the boundary's dataset covers {duration(times[0])} to {duration(times[-1])} after the start "
+                    f"of the case, {calls.start}, but the case lasts {duration(calls.last)}; give data for all of it"
                 )
             self.times = times
         elif not callable(given):

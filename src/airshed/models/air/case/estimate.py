@@ -3,10 +3,13 @@
 import math
 from typing import Final
 
+from airshed.core.constants import SECONDS_PER_HOUR
 from airshed.core.report import Cell, Report, Table
+from airshed.core.text import counted, duration
 from airshed.kernels.cells import method
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.case.case import Case
+from airshed.models.air.case.steady_wind import outflow_rate
 from airshed.program.stage import CELLS, EVERYTHING, Stage
 
 SECONDS_PER_CELL_SPECIES = 7.8e-9
@@ -84,11 +87,17 @@ def estimate(case: Case) -> dict[str, Cell]:
     return {
         "grid": f"{nlon} x {nlat} columns, {nz} layers: {cells} cells",
         "species": species,
-        "step": f"about {step:.0f} s, {steps} steps",
+        "step": f"about {step:.0f} s, {counted(steps, 'step')}{_assumption(case, step)}",
         "memory": f"about {memory / 1e6:.0f} MB above the libraries",
-        "time": f"about {seconds:.0f} s with {cores} {'thread' if cores == 1 else 'threads'}, on {ASSUMED}",
+        "time": f"about {seconds:.0f} s with {counted(cores, 'thread')}, on {ASSUMED}",
         **({"notice": notices} if notices else {}),
     }
+
+
+def _assumption(case: Case, step: float) -> str:
+    """Return the wind that is assumed where it limits the estimated step, as text."""
+    limits = case.meteorology.kind != "uniform" and case.time.step == "auto" and step == courant_step(case)
+    return f", in winds of {STRONG_WIND:g} m/s" if limits else ""
 
 
 def stage_estimate(case: Case, stage: Stage, step: float) -> float:
@@ -104,16 +113,25 @@ def stage_estimate(case: Case, stage: Stage, step: float) -> float:
 
 
 def step_estimate(case: Case) -> float:
-    """Return the time step [s]: that of the case, or the Courant limit of a strong wind in the narrowest cells."""
+    """Return the time step [s]: that of the case, or the Courant limit, at most an hour or the interval of output."""
     step = case.time.step
-    return courant_step(case) if step == "auto" else step.value
+    if step != "auto":
+        return step.value
+    return min([courant_step(case), case.time.whole, SECONDS_PER_HOUR, *(output.every.value for output in case.output)])
 
 
 def courant_step(case: Case) -> float:
-    """Return the maximum step of transport [s] in a strong wind, in the narrowest cells."""
+    """Return the maximum step of transport [s]: in the steady wind of a case, or a strong wind in the narrowest cells.
+
+    Without wind it is infinite.
+    """
     grid = case.make_grid()
-    widths = float(grid.x_width.min()), float(grid.y_width.min())
-    return case.time.courant / STRONG_WIND / math.hypot(*(1.0 / width for width in widths))
+    if case.meteorology.kind == "uniform":
+        rate = outflow_rate(case.meteorology, grid)
+    else:
+        widths = float(grid.x_width.min()), float(grid.y_width.min())
+        rate = STRONG_WIND * math.hypot(*(1.0 / width for width in widths))
+    return case.time.courant / rate if rate > 0.0 else math.inf
 
 
 _OF_UNIFORM: Final = (
@@ -177,7 +195,7 @@ def _idle_releases(case: Case) -> list[str]:
     first, last = -case.time.spinup.value, case.time.length.value
     lines = []
     for number, (begin, end) in enumerate(each.ends for each in case.emissions.point):
-        late = f"begins at {begin / 3600.0:g} h, when the run is over" if begin >= last else ""
-        early = f"ends at {end / 3600.0:g} h, before the run begins" if end <= first else ""
+        late = f"begins at {duration(begin)}, when the run is over" if begin >= last else ""
+        early = f"ends at {duration(end)}, before the run begins" if end <= first else ""
         lines += [f"emission: emissions.point.{number} emits nothing: it {why}" for why in (late, early) if why]
     return lines

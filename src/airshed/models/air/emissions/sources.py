@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.core.errors import CaseError
+from airshed.core.text import number
 from airshed.grid import Grid
 from airshed.grid.regrid import area_in_box
 from airshed.grid.window import Window
@@ -214,8 +215,8 @@ def _cell(source: PointSource, grid: Grid) -> tuple[int, int, int]:
     """Return layer, row and column of a source; a face belongs to the cell above, north or east of it."""
     if not (grid.contains(source.lon, source.lat) and source.height <= grid.layer_faces[-1]):
         raise CaseError(
-            f"point source of {source.species} at {source.lon:g} E, {source.lat:g} N, {source.height:g} m is "
-            f"outside the grid: {grid}, up to {grid.layer_faces[-1]:g} m"
+            f"point source of {source.species} at {source.lon:g} E, {source.lat:g} N, {number(source.height)} m is "
+            f"outside the grid: {grid}, up to {number(grid.layer_faces[-1])} m"
         )
     row, column = grid.cells_at(source.lon, source.lat)
     level = min(int(np.searchsorted(grid.layer_faces, source.height, side="right")), grid.shape[0]) - 1

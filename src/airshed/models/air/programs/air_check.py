@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from airshed.core.errors import NumericalError
+from airshed.core.text import duration
 from airshed.kernels.backend import Stepper
 from airshed.models.air.assembly import Parts
 from airshed.models.air.emissions.sources import PackedSources
@@ -66,7 +67,7 @@ class AirCheck:
         value, cell = values[number, level, row, column], words_for_cell(self._parts.grid, row, column, level)
         amount = f"is {value:.3g} mol/mol, more than all air," if np.isfinite(value) else "is no longer finite"
         cause = self._cause(names[number], (level, row, column), seconds)
-        raise NumericalError(f"{names[number]} {amount} in {cell} at {seconds:g} s; {cause}")
+        raise NumericalError(f"{names[number]} {amount} in {cell} at {duration(seconds)}; {cause}")
 
     def _cause(self, name: str, cell: tuple[int, int, int], seconds: float) -> str:
         """Return the largest source of a species in a cell, and a remedy."""

@@ -11,6 +11,7 @@ from airshed.core.arrays import Array
 from airshed.core.constants import AVOGADRO, NITROGEN_FRACTION, OXYGEN_FRACTION, SECONDS_PER_HOUR
 from airshed.core.errors import NumericalError
 from airshed.core.report import Table
+from airshed.core.text import duration, number
 from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.kernels.backend import StepKernel, Stepper, backend
@@ -71,8 +72,8 @@ class AirContext:
         lost = np.flatnonzero(~np.isfinite(np.atleast_2d(sums)).all(axis=0))[:3]
         names = ", ".join(self.parts.network.names[number] for number in lost)
         raise NumericalError(
-            f"the state is no longer finite at {seconds:g} s ({names}): check rate constants and emissions, or shorten "
-            "time.step"
+            f"the state is no longer finite at {duration(seconds)} ({names}): check rate constants and emissions, "
+            "or shorten time.step"
         )
 
 
@@ -204,7 +205,7 @@ def words_for_cell(grid: Grid, row: int, column: int, level: int) -> str:
     """Return the location of a cell, for messages."""
     return (
         f"the cell at lon {grid.lon[row, column]:.6g}, lat {grid.lat[row, column]:.6g}, level {level} "
-        f"({grid.layer_faces[level]:g} to {grid.layer_faces[level + 1]:g} m)"
+        f"({number(grid.layer_faces[level])} to {number(grid.layer_faces[level + 1])} m)"
     )
 
 

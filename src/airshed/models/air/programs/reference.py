@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError, ProgramError
+from airshed.core.text import duration
 from airshed.kernels.boundary import BoundaryForcing
 from airshed.kernels.cells import Tableau, Tolerances
 from airshed.kernels.cells.reference import Cell, StepControl, integrate
@@ -220,7 +221,7 @@ class _CellsRunner:
             y[:species] = q[:, *cell] * density[cell]
             *_, last = integrate(equation, method.tableau, y, 0.0, seconds, control)
             if last.time < seconds:
-                raise NumericalError(f"the reference solution of cell {cell} stopped at {last.time:g} s")
+                raise NumericalError(f"the reference solution of cell {cell} stopped at {duration(last.time)}")
             q[:, *cell] = last.y[:species] / density[cell]
         self._executor.state = replace(state, q=q)
         return given

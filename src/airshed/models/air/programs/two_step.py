@@ -8,6 +8,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
+from airshed.core.text import duration
 from airshed.grid.box import Box
 from airshed.kernels.backend import Stepper
 from airshed.kernels.host import AnyArray
@@ -53,9 +54,9 @@ class TwoStepRunner(StageRunner):
         step = min(time.step.value, until - seconds)
         if step * rate > LARGEST_COURANT:
             raise NumericalError(
-                f"time.step = {time.step.text!r} is too long for the wind at {seconds:g} s: its Courant number is "
-                f"{step * rate:.2f}, at most {LARGEST_COURANT} is stable; take {LARGEST_COURANT / rate:.0f} s or less, "
-                'or "auto"'
+                f"time.step = {time.step.text!r} is too long for the wind at {duration(seconds)}: its Courant number "
+                f"is {step * rate:.2f}, at most {LARGEST_COURANT} is stable; take "
+                f'{LARGEST_COURANT / rate:.0f} s or less, or "auto"'
             )
         return time.step.value
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.errors import NumericalError
+from airshed.core.text import duration
 from airshed.grid.box import Box
 from airshed.kernels.cells.formulas import CellFormulas
 from airshed.kernels.host import AnyArray
@@ -134,7 +135,7 @@ class UpdatesRunner(StageRunner):
         if not np.isfinite(sums).all():
             raise NumericalError(
                 f"process {update.bound.process.section}: an update returned a value that is not finite, in the step "
-                f"to {end:g} s; check its formulas for divisions by zero"
+                f"to {duration(end)}; check its formulas for divisions by zero"
             )
         return np.split(sums, np.cumsum([each.shape[2] for each in species]))[: len(species)]
 

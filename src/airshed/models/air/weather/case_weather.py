@@ -7,7 +7,6 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.constants import (
-    EARTH_RADIUS,
     GAS_CONSTANT,
     GRAVITY,
     MOLAR_MASS_DRY_AIR,
@@ -16,10 +15,12 @@ from airshed.core.constants import (
 )
 from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError, DataError
+from airshed.core.text import duration, number
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.models.air.case import Case
 from airshed.models.air.case.sections import MeteorologySection
+from airshed.models.air.case.steady_wind import steady_wind
 from airshed.models.air.light import Light
 from airshed.models.air.weather.dataset import CallableMeteorology, Calls, DatasetMeteorology
 from airshed.models.air.weather.fields import WeatherField, WeatherNeeds, by_name
@@ -61,7 +62,7 @@ def uniform_meteorology(
     """
     lon, lat = grid.middle
     (at_x, at_y), whole = grid.face_centres, Area.of(grid, None)
-    of_x, of_y = (_winds(settings, *np.radians(places), *np.radians([lon, lat])) for places in (at_x, at_y))
+    of_x, of_y = (steady_wind(settings, *np.radians(places), *np.radians([lon, lat])) for places in (at_x, at_y))
     wind_x, wind_y = whole.wind_along("x", *of_x), whole.wind_along("y", *of_y)
     fastest = max(float(np.abs(wind_x).max()), float(np.abs(wind_y).max()))
     if not fastest <= MOST_WIND:
@@ -97,21 +98,6 @@ def uniform_meteorology(
     return DatasetMeteorology(data, grid, start, land_fraction=land, window=window, extra=extra)
 
 
-def _winds(
-    settings: MeteorologySection, lon: Array, lat: Array, middle_lon: float, middle_lat: float
-) -> tuple[Array, Array]:
-    """Return the eastward and northward wind [m/s] at coordinates [rad]."""
-    # meridians converge towards the pole; with this scaling the flux through every parallel is the same
-    narrowing = np.cos(middle_lat) / np.maximum(np.cos(lat), 1e-3)
-    east, north = np.full(lat.shape, settings.eastward.value), narrowing * settings.northward.value
-    if settings.rotation is not None:
-        speed = 2.0 * np.pi / settings.rotation.value * EARTH_RADIUS
-        away = np.mod(lon - middle_lon + np.pi, 2.0 * np.pi) - np.pi
-        east += -speed * np.cos(lat) * (np.sin(lat) - np.sin(middle_lat)) / np.cos(middle_lat) ** 2
-        north += speed * np.cos(middle_lat) * narrowing * away
-    return east, north
-
-
 _HOUR = 3600.0
 _PEAK = 27.0 / 4.0
 """Normalisation of s (1 - s)^2, whose maximum is at s = 1/3."""
@@ -138,7 +124,7 @@ class DailyMixing(CheckedSeries):
         self._base, self._light, self._depth, self._largest = base, light, depth, largest
         self._heights = grid.layer_faces[1:-1, None, None]
         count = int(np.ceil(last / _HOUR))
-        text = f"diagnosed: up to {largest:g} m2/s in a layer of up to {depth:g} m, by solar zenith angle"
+        text = f"diagnosed: up to {number(largest)} m2/s in a layer of up to {number(depth)} m, by solar zenith angle"
         super().__init__(
             tuple(_HOUR * hour for hour in range(count + 1)), Area.of(grid, None), self._state,
             {**base.provenance, "diffusivity": text},
@@ -249,6 +235,6 @@ def _check_end(meteorology: Meteorology, length: float) -> None:
     times = meteorology.times
     if len(times) > 1 and 2.0 * times[-1] - times[-2] < length - 1.0:
         raise DataError(
-            f"the meteorology ends {times[-1]:g} s after the start, but the case lasts {length:g} s; give data for the "
-            "whole period, or shorten time.length"
+            f"the meteorology ends {duration(times[-1])} after the start, but the case lasts {duration(length)}; give "
+            "data for the whole period, or shorten time.length"
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.data import is_dataset, numbers, without_round_off
 from airshed.core.errors import DataError
+from airshed.core.text import duration
 from airshed.grid import Grid
 from airshed.grid.coordinates import periodic_nodes, unique_longitudes
 from airshed.grid.weights import Weights
@@ -200,8 +201,8 @@ class DatasetMeteorology(CheckedSeries):
         times = seconds_since(data.times, start)
         if data.times is not None and not times[0] <= 0.0 <= times[-1]:
             raise DataError(
-                f"the meteorology covers {times[0]:g} s to {times[-1]:g} s after the start of the case, {start}; "
-                "give data from the start"
+                f"the meteorology covers {duration(times[0])} to {duration(times[-1])} after the start of the case, "
+                f"{start}; give data from the start"
             )
         diagnosis = Diagnosis(area.grid, area.land(land_fraction), start, times, data.instant)
         provenance = dataset_provenance(data.names, map(str, dataset), extra)
@@ -315,7 +316,7 @@ class Calls:
 
     def __post_init__(self) -> None:
         if not (self.every > 0.0 and self.last >= self.first):
-            span = f"from {self.first:g} s to {self.last:g} s every {self.every:g} s"
+            span = f"from {duration(self.first)} to {duration(self.last)} every {duration(self.every)}"
             raise DataError(f"a meteorology {span} is not possible; give every > 0")
 
     @property

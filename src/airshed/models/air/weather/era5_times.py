@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
+from airshed.core.text import duration
 from airshed.io.era5_fields import time_reader
 
 _SECOND = np.timedelta64(1, "s")
@@ -53,7 +54,7 @@ class ForcingTimes:
             gap = first + int(wide[0])
             raise DataError(
                 f"the data has no times between {_text(data_times[gap])} and {_text(data_times[gap + 1])} UTC, "
-                f"although its interval is {interval / 3600.0:g} h; add the missing times"
+                f"although its interval is {duration(interval)}; add the missing times"
             )
         times = [float(value) for value in seconds[first : last + 1]]
         source = list(range(first, last + 1))

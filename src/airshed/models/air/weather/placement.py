@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from airshed.core.arrays import Array
 from airshed.core.data import conversion, numbers
 from airshed.core.errors import DataError
-from airshed.core.text import counted
+from airshed.core.text import counted, number
 from airshed.grid import Grid
 from airshed.grid.coordinates import check_places, to_degrees
 from airshed.grid.weights import PointWeights, Weights, apply
@@ -330,8 +330,8 @@ def _along_height(grid: Grid, name: str, field: PlacedField, values: Array, wher
     _check_lowest(grid, name, nodes)
     if nodes[-1] < grid.level[-1] - 1.0:
         raise DataError(
-            f"the meteorology's {name} reaches {nodes[-1]:g} m above ground, the highest layer's centre is at "
-            f"{grid.level[-1]:g} m; give data to there or fewer layers"
+            f"the meteorology's {name} reaches {number(nodes[-1])} m above ground, the highest layer's centre is at "
+            f"{number(grid.level[-1])} m; give data to there or fewer layers"
         )
     return Weights.of(clamped_matrix(nodes, targets))(values, -3)
 
@@ -340,11 +340,11 @@ def _check_lowest(grid: Grid, name: str, nodes: Array) -> None:
     """Raise DataError for a single level, and for levels that do not reach the ground."""
     if nodes.size == 1:
         raise DataError(
-            f"the meteorology's {name} has one level, at {nodes[0]:g} m; give more levels, or drop the dimension level "
-            "for a field that is constant with height"
+            f"the meteorology's {name} has one level, at {number(nodes[0])} m; give more levels, or drop the dimension "
+            "level for a field that is constant with height"
         )
     if nodes[0] > max(_LOWEST, grid.level[0]):
         raise DataError(
-            f"the meteorology's {name} begins at {nodes[0]:g} m above ground, without data for the air below; give "
-            f"levels to the ground, at least to {_LOWEST:g} m"
+            f"the meteorology's {name} begins at {number(nodes[0])} m above ground, without data for the air below; "
+            f"give levels to the ground, at least to {number(_LOWEST)} m"
         )

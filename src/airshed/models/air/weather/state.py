@@ -14,6 +14,7 @@ from airshed.core.arrays import Array
 from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.errors import DataError
 from airshed.core.fields import FieldView, Indices
+from airshed.core.text import duration
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.models.air.weather.fields import by_name, of_use
@@ -232,7 +233,7 @@ class CheckedSeries:
             if len(self._states) >= _KEPT:
                 del self._states[next(iter(self._states))]
             state = self._build(index)
-            state.check(self._area.grid, f"the meteorology at {self.times[index]:g} s")
+            state.check(self._area.grid, f"the meteorology at {duration(self.times[index])}")
             self._states[index] = state.part(self._area.asked)
         return self._states[index]
 
@@ -303,7 +304,7 @@ class MeteorologyWindow(MeteorologyWrapper):
     def at(self, seconds: float) -> MetState:
         """Return the window of the state at a time [s since the case's start]; raises DataError for invalid states."""
         state = super().at(seconds)
-        state.check(self._grid, f"the meteorology at {seconds:g} s")
+        state.check(self._grid, f"the meteorology at {duration(seconds)}")
         return state.part(self._window)
 
 
