@@ -328,7 +328,7 @@ def test_files_that_a_shell_lists_after_the_option_are_observations(run: Path, t
     assert json.loads(done.output)["facts"]["stations"] == 2
     none = CliRunner().invoke(app, ["evaluate", str(second), "--observations", str(first)])
     assert none.exit_code == 2
-    assert "there is no run to evaluate" in none.output
+    assert "there is no run, only files of observations" in none.output
     with pytest.raises(AirshedError, match="is not a run; give"):
         airshed.evaluate(second, first)
 

@@ -136,7 +136,7 @@ def test_factors_act_on_their_part_only(function: RunFunction) -> None:
     [
         ({}, INPUTS, "outputs: give species with their times"),
         ({"O4": "1 h"}, INPUTS, "outputs: 'O4' is not a species; "),
-        ({"O3": "2 h"}, INPUTS, "outputs O3 = '2 h': give ascending times within the case, 0 to 3600 s"),
+        ({"O3": "2 h"}, INPUTS, "outputs O3 = '2 h': give ascending times within the case, 0 to 1 h"),
         ({"O3": ["1 h", "30 min"]}, INPUTS, "give ascending times"),
         ({"O3": 0.0}, INPUTS, "give a later time"),
         ({"O3": "1 km"}, INPUTS, "outputs O3"),

@@ -62,6 +62,11 @@ class Area:
         """Return the length on the ground of a unit of x relative to that of y."""
         return float(np.cos(np.radians(y))) if self.mapping.unit == "degrees" else 1.0
 
+    def positions(self, lon: Array, lat: Array) -> tuple[Array, Array]:
+        """Return points [degrees] on the map; x of longitudes is in the turn of the area."""
+        x, y = self.mapping.from_lonlat(lon, lat)
+        return (self.west + (x - self.west) % 360.0 if self.mapping.unit == "degrees" else x), y
+
     @cached_property
     def edge(self) -> tuple[Array, Array]:
         """Longitude, without jumps, and latitude of points along the closed edge, from the lower left, [degrees]."""
@@ -110,9 +115,7 @@ def cities(area: Area) -> tuple[City, ...]:
     """Return the cities of an area, the largest first."""
     every = _all_cities()
     lon, lat = (np.array([getattr(each, name) for each in every]) for name in ("longitude", "latitude"))
-    x, y = area.mapping.from_lonlat(lon, lat)
-    if area.mapping.unit == "degrees":
-        x = area.west + (x - area.west) % 360
+    x, y = area.positions(lon, lat)
     inside = (area.west <= x) & (x < area.east) & (area.south < y) & (y < area.north)
     return tuple(
         City(each.name, each.longitude if area.is_projected else float(x[k]), each.latitude, each.population,

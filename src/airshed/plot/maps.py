@@ -14,6 +14,7 @@ from airshed.plot.limits import Scale, format_number
 from airshed.plot.page import BOTTOM, RIGHT, TOP, Panels, colour_bar, footer, headline, hour_of, in_unit, period
 from airshed.plot.panel import MapPanel, shape_of
 from airshed.plot.results import Results, place_in_words
+from airshed.plot.stations import Stations
 from airshed.plot.style import DPI, GREY, SIZE
 
 _WIDEST, _HIGHEST = 12.6, 9.6
@@ -21,13 +22,16 @@ _IDEAL = 1.7
 _GAP = 0.1
 
 
-def map_scale(results: Results, field: str, times: Sequence[int]) -> Scale:
-    """Return the colour scale that suits a field at all of some times."""
-    return results.scale(results.ground(field)[list(times)])
+def map_scale(results: Results, field: str, times: Sequence[int], stations: Stations | None = None) -> Scale:
+    """Return the colour scale that suits a field, and the values of stations, at all of some times."""
+    observed = [stations.dots(field, time).values for time in times] if stations is not None else []
+    return results.scale(np.concatenate([results.ground(field)[list(times)].ravel(), *observed]))
 
 
-def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) -> Figure:
-    """Draw a field at the ground at some times (indices) on one scale, with one colour bar."""
+def draw_maps(
+    results: Results, field: str, times: Sequence[int], scale: Scale, stations: Stations | None = None
+) -> Figure:
+    """Draw a field at the ground at some times (indices) on one scale, with one colour bar and dots of stations."""
     panels = map_panels(len(times), shape_of(results.area))
     figure = panels.figure(DPI)
     winds = [wind for time in times if (wind := results.wind(time, results.layer(field))) is not None]
@@ -38,6 +42,9 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
         panel.show(results.ground(field)[time])
         if winds:
             panel.show_wind(*winds[place], strongest)
+        if stations is not None:
+            dots = stations.dots(field, time)
+            panel.show_stations(dots.x, dots.y, dots.values)
         fits &= _title(axes, results, field, time, alone=len(times) == 1)
     for axes in () if fits else figure.axes:
         axes.set_title(axes.get_title("right"), loc="right", fontsize=SIZE["tiny"] - 0.5, color=GREY, pad=4)
@@ -46,6 +53,8 @@ def draw_maps(results: Results, field: str, times: Sequence[int], scale: Scale) 
     subtitle = f"{place_in_words(results, field)}, {when}{in_unit(quantity.unit)}"
     if winds:
         subtitle += f"; wind up to {format_number(strongest, 2)} m/s"
+    if stations is not None:
+        subtitle += "; dots: stations"
     headline(figure, panels.start, quantity.title, subtitle)
     colour_bar(figure, results.palette(field), scale, quantity.unit, panels)
     footer(figure, panels.start + panels.across, MAP_CREDIT, results.case)

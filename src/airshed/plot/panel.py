@@ -19,6 +19,7 @@ _DOT = 0.022
 _SEPARATION = 0.34
 _AREA_PER_NAME = 1.1
 _ARROWS = 13
+_STATION = 42.0
 _CANDIDATES = 150
 
 
@@ -38,8 +39,9 @@ class MapPanel:
         area = cells.area
         axes.set_xlim(area.west, area.east)
         axes.set_ylim(area.south, area.north)
+        self._norm = norm_of(scale)
         self.mesh: QuadMesh = axes.pcolormesh(
-            cells.x_edges, cells.y_edges, np.full(cells.shape, np.nan), cmap=colours(field), norm=norm_of(scale),
+            cells.x_edges, cells.y_edges, np.full(cells.shape, np.nan), cmap=colours(field), norm=self._norm,
             zorder=1,
         )  # fmt: skip
         axes.set_xlim(area.west, area.east)
@@ -67,6 +69,13 @@ class MapPanel:
             x[pick], y[pick], along_x[pick], along_y[pick], scale=max(strongest, 1e-9) * across, pivot="mid",
             width=0.004, color=INK, edgecolor="white", linewidth=0.3, zorder=3,
         )  # fmt: skip
+
+    def show_stations(self, x: Array, y: Array, values: Array) -> None:
+        """Add dots in the colours of the field at positions on the map."""
+        mesh = self.mesh
+        self.axes.scatter(
+            x, y, _STATION, values, cmap=mesh.cmap, norm=self._norm, edgecolors="black", linewidths=0.9, zorder=6
+        )
 
     def _draw_lines(self, area: Area) -> None:
         coasts, borders = coasts_and_borders(area)

@@ -15,10 +15,12 @@ from airshed.core.data import numbers
 from airshed.core.errors import AirshedError, DataError
 from airshed.core.text import nearest
 from airshed.core.toml_text import parse_toml
+from airshed.core.units import to
 from airshed.grid.coordinates import check_places
 from airshed.grid.packing import PackedGrid
 from airshed.io.grid_file import FileGrid, is_projected, on_grid
 from airshed.models.pasture.drought import DROUGHT, with_drought
+from airshed.observations.observation import size_of_mole_fraction
 from airshed.plot import units
 from airshed.plot.cells import MapCells, edges
 from airshed.plot.geography import Area
@@ -274,6 +276,22 @@ class Results:
         there, apart = np.isfinite(self.ground(name)[0]), self.cells.distances(longitude, latitude)
         row, column = np.unravel_index(np.argmin(np.where(there, apart, np.inf)), apart.shape)
         return int(row), int(column)
+
+    def observed(self, name: str, values: Array, unit: str, time: int, cells: Array) -> Array:
+        """Return observations in the unit of `quantity`, gases converted to the air of cells (n, 2) at a time.
+
+        unit  of the values: "ppb", or "ug/m3" at 293 K and 101.3 kPa
+        """
+        attributes = self._data[name].attrs
+        if not self._is_ratio(name):
+            return values * to(f"1 {unit}", str(attributes["units"]), where=name)
+        known = COMMON[name].molar_mass if name in COMMON else None
+        ratios = values / size_of_mole_fraction(unit, "surface", attributes.get("molar_mass", known))
+        mass = self._molar_mass(name)
+        if mass is not None:
+            air = (self._si(each, {"time": time, **self._pick(each, 0)}) for each in _AIR)
+            ratios = mass_concentration(ratios, mass, *(each[cells[:, 0], cells[:, 1]] for each in air))
+        return np.asarray(ratios * self._unit(name).factor)
 
     def wind(self, time: int, layer: int = 0) -> tuple[Array, Array] | None:
         """Return the wind in a layer (eastward, northward) [m/s], each (row, column), if the file has it."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from airshed.core.atomic import guarded, write_whole
 from airshed.core.errors import CaseError
+from airshed.evaluate.evaluation import Evaluation
 from airshed.io.folder import PICTURES, SOFTWARE
 from airshed.io.results import open_run
 from airshed.plot.animation import draw_animation
@@ -24,6 +25,7 @@ from airshed.plot.limits import Scale
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
 from airshed.plot.series import MOST_CURVES, draw_series
+from airshed.plot.stations import Stations
 from airshed.plot.style import look
 from airshed.plot.units import daily
 
@@ -52,6 +54,7 @@ def plot_run(
     singles: bool = False,
     latitude: float | None = None,
     reference: str | Path | None = None,
+    observations: Evaluation | str | Path | Sequence[str | Path] | None = None,
     kind: str = "png",
     on_progress: Callable[[str, float], object] = lambda now, done: None,
 ) -> list[Path]:
@@ -79,6 +82,9 @@ def plot_run(
         and in runs with only point sources it is that of the maximum.
     reference
         Another run of the same grid: differences ``run - reference`` are drawn.
+    observations
+        Files or folders of observations, or an evaluation, which `airshed.evaluate` returns: maps show the value of
+        each station as a dot.
     kind
         Format of the pictures: png, svg or pdf. An animation is a GIF.
     on_progress
@@ -120,7 +126,11 @@ def plot_run(
         else:
             times = times_of(results.times, HOURS, nearest=True) if hours is None else times_of(results.times, hours)
         check_latitude(results, latitude)  # before anything is written
-        jobs = list(_jobs(results, chosen, times, latitude, singles=singles, animation=animation, kind=kind))
+        stations = None if observations is None else Stations.read(results, observations)
+        if stations is not None:
+            stations.check(chosen, times)
+        of_maps = results, times, stations
+        jobs = list(_jobs(of_maps, chosen, latitude, singles=singles, animation=animation, kind=kind))
         files, whole, done = _Files(folder), sum(job.cost for job in jobs), 0.0
         for job in jobs:
             on_progress(f"drawing {job.name}", done / whole)
@@ -139,11 +149,14 @@ class _Job:
 
 
 def _jobs(
-    results: Results, fields: Sequence[str], times: Sequence[int], latitude: float | None, *, singles: bool,
-    animation: bool, kind: str,
+    of_maps: tuple[Results, Sequence[int], Stations | None], fields: Sequence[str], latitude: float | None, *,
+    singles: bool, animation: bool, kind: str,
 ) -> Iterator[_Job]:  # fmt: skip
-    """Yield the pictures of a run in their order."""
+    """Yield the pictures of a run in their order.
 
+    of_maps  the results, the times of the maps, and the stations on them
+    """
+    results, times, stations = of_maps
     suffix = "_difference" if results.is_difference else ""
 
     def figure(stem: str, draw: Callable[[], Figure], cost: float = 1.0) -> _Job:
@@ -151,11 +164,11 @@ def _jobs(
         return _Job(name, cost, lambda files: files.save(name, draw()))
 
     for field in fields:
-        scale = cache(partial(map_scale, results, field, times))
-        yield figure(field, partial(_maps, results, field, times, scale))
+        scale = cache(partial(map_scale, results, field, times, stations))
+        yield figure(field, partial(_maps, results, field, times, scale, stations))
         for time in times if singles else ():
             moment = str(results.times[time].astype("datetime64[m]")).replace(":", "")
-            yield figure(f"{field}_{moment}", partial(_maps, results, field, [time], scale), 0.5)
+            yield figure(f"{field}_{moment}", partial(_maps, results, field, [time], scale, stations), 0.5)
         if results.has_levels(field):
             yield figure(f"{field}_curtain", partial(draw_curtain, results, field, times, latitude))
     series = results.times.size > 1
@@ -167,8 +180,10 @@ def _jobs(
         yield _Job(name, _FILM, lambda files: files.write(name, draw_animation(results, first)))
 
 
-def _maps(results: Results, field: str, times: Sequence[int], scale: Callable[[], Scale]) -> Figure:
-    return draw_maps(results, field, times, scale())
+def _maps(
+    results: Results, field: str, times: Sequence[int], scale: Callable[[], Scale], stations: Stations | None
+) -> Figure:
+    return draw_maps(results, field, times, scale(), stations)
 
 
 def times_of(times: NDArray[np.datetime64], hours: Sequence[float], *, nearest: bool = False) -> list[int]:

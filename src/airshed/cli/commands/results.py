@@ -1,11 +1,28 @@
 """`airshed plot`, `airshed merge` and `airshed evaluate`: pictures, single files and statistics of finished runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from airshed.cli.options import AsJson, RunFolder
+
+Stations = Annotated[
+    list[Path] | None,
+    typer.Option(help="Station table (coordinates, class); may be repeated. By default stations.csv in their folder."),
+]
+TimeZone = Annotated[
+    str | None, typer.Option(help='Zone of all times, such as "Europe/Berlin" or "UTC+01:00"; with --time-label.')
+]
+TimeLabel = Annotated[
+    str | None, typer.Option(help="Whether times are the start or the end of the mean; with --time-zone.")
+]
+Averaging = Annotated[
+    str | None, typer.Option(help='Averaging period of the values, such as "1 h"; by default that of the layout.')
+]
+Units = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=UNIT", help="Unit for files without units, such as O3=ug/m3.")
+]
 
 
 def plot(
@@ -32,28 +49,73 @@ def plot(
     animation: Annotated[bool, typer.Option(help="Also animate the first field.")] = True,
     singles: Annotated[bool, typer.Option("--singles", help="Also draw each hour in a picture of its own.")] = False,
     kind: Annotated[str, typer.Option("--format", help="Format of the pictures: png, svg or pdf.")] = "png",
+    observations: Annotated[
+        list[Path] | None,
+        typer.Option("--observations", "-o", help="File or folder of observations to show as dots; may be repeated."),
+    ] = None,
+    stations: Stations = None,
+    time_zone: TimeZone = None,
+    time_label: TimeLabel = None,
+    averaging: Averaging = None,
+    unit: Units = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and the names of pictures.")] = False,
 ) -> None:
-    """Draw maps, an animation, time series and a curtain of runs into RUN/maps, or the difference of two runs."""
+    """Draw maps, an animation, time series and a curtain of runs into RUN/maps, or the difference of two runs.
+
+    With --observations maps show the values of stations as dots; the options of their files are those of evaluate.
+    """
     from airshed.cli.progress import Work
     from airshed.core.errors import CaseError
 
+    settings = _observation_settings(stations, time_zone, time_label, averaging, unit)
+    runs, files = _runs_and_files(runs, observations)
     if difference and len(runs) != 2:
         raise CaseError(f"--difference needs two runs, got {len(runs)}: airshed plot --difference RUN1 RUN2")
     if output is not None and len(runs) > 1 and not difference:
         raise CaseError("--output is for the pictures of one run; leave it out, or plot the runs one by one")
+    if difference and files:
+        raise CaseError("a difference of runs cannot show observations; leave out --observations or --difference")
 
     with Work("reading the run", quiet=quiet) as work:
+        from airshed.evaluate.evaluation import evaluate as compare
         from airshed.plot import plot_run
 
         reference, drawn = (runs[0], runs[1:]) if difference else (None, runs)
         for run in drawn:
+            found = compare(run, files, **settings) if files else None
             pictures = plot_run(
                 run, output, field, hour, animation=animation, singles=singles, latitude=latitude,
-                reference=reference, kind=kind, on_progress=work.show,
+                reference=reference, observations=found, kind=kind, on_progress=work.show,
             )  # fmt: skip
             for picture in pictures:
                 typer.echo(picture)
+
+
+def _observation_settings(
+    stations: list[Path] | None, time_zone: str | None, time_label: str | None, averaging: str | None,
+    unit: list[str] | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the options of files of observations as arguments of `airshed.evaluate`."""
+    from airshed.core.errors import CaseError
+
+    units = dict(each.partition("=")[::2] for each in unit or ())
+    if bad := [name for name, given in units.items() if not name or not given]:
+        raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
+    if (time_zone is None) != (time_label is None):
+        raise CaseError("--time-zone and --time-label are required together; give both")
+    time = {"zone": time_zone, "label": time_label} if time_zone is not None else None
+    return {"stations": stations or (), "time": time, "averaging": averaging, "units": units}
+
+
+def _runs_and_files(runs: list[Path], observations: list[Path] | None) -> tuple[list[Path], list[Path]]:
+    """Return the runs, and all files of observations: a shell expands `--observations *.csv` to several arguments."""
+    from airshed.core.errors import CaseError
+    from airshed.evaluate.observation_files import is_text_file
+
+    files = [path for path in runs if is_text_file(path)]
+    if files and len(files) == len(runs):
+        raise CaseError("there is no run, only files of observations; give a run before --observations")
+    return [path for path in runs if path not in files], [*(observations or ()), *files]
 
 
 def merge(
@@ -85,24 +147,11 @@ def evaluate(
         list[Path],
         typer.Option("--observations", "-o", help="File or folder of observations; may be repeated."),
     ],
-    stations: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Station table (coordinates, class); may be repeated. By default stations.csv in their folder."
-        ),
-    ] = None,
-    time_zone: Annotated[
-        str | None, typer.Option(help='Zone of all times, such as "Europe/Berlin" or "UTC+01:00"; with --time-label.')
-    ] = None,
-    time_label: Annotated[
-        str | None, typer.Option(help="Whether times are the start or the end of the mean; with --time-zone.")
-    ] = None,
-    averaging: Annotated[
-        str | None, typer.Option(help='Averaging period of the values, such as "1 h"; by default that of the layout.')
-    ] = None,
-    unit: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=UNIT", help="Unit for files without units, such as O3=ug/m3.")
-    ] = None,
+    stations: Stations = None,
+    time_zone: TimeZone = None,
+    time_label: TimeLabel = None,
+    averaging: Averaging = None,
+    unit: Units = None,
     output: Annotated[Path | None, typer.Option(help="Folder for the results; by default RUN/evaluation.")] = None,
     species: Annotated[
         list[str] | None, typer.Option(help="Species to compare, such as O3; may be repeated. By default all.")
@@ -123,31 +172,18 @@ def evaluate(
     """
     from airshed.cli.progress import Activity
     from airshed.cli.render import say, show
-    from airshed.core.errors import CaseError
     from airshed.evaluate.evaluation import evaluate as compare
     from airshed.evaluate.folder import check_folder, default_folder, replaced_folder, write_tables
-    from airshed.evaluate.observation_files import is_text_file
 
-    units = dict(each.partition("=")[::2] for each in unit or ())
-    time = {"zone": time_zone, "label": time_label} if time_zone is not None and time_label is not None else None
-    if bad := [name for name, given in units.items() if not name or not given]:
-        raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
-    if (time_zone is None) != (time_label is None):
-        raise CaseError("--time-zone and --time-label are required together; give both")
-    files = [path for path in runs if is_text_file(path)]  # a shell expands --observations *.csv to several arguments
-    runs = [path for path in runs if path not in files]
-    if not runs:
-        raise CaseError("there is no run to evaluate, only files of observations; give a run before --observations")
+    settings = _observation_settings(stations, time_zone, time_label, averaging, unit)
+    runs, files = _runs_and_files(runs, observations)
     folder = output or default_folder(runs[0])
     check_folder(folder)
     with Activity(quiet=quiet) as activity:
         found = compare(
             runs,
-            [*observations, *files],
-            stations=stations or (),
-            time=time,
-            averaging=averaging,
-            units=units,
+            files,
+            **settings,
             species=tuple(species or ()),
             placement=place,
             traffic=traffic,

@@ -152,8 +152,8 @@ def _place(folder: Path) -> Any:
 # ---- invalid values --------------------------------------------------------------------------------------------------
 
 FAULTY: dict[str, tuple[dict[str, Any], str]] = {
-    "a negative loss": ({"below": 1.0}, "gives -0.0001 at 0 s; a loss must not be negative"),
-    "a negative source": ({"drained": 1.0}, "at 0 s; a source must not be negative"),
+    "a negative loss": ({"below": 1.0}, "gives -0.0001 at 0 h; a loss must not be negative"),
+    "a negative source": ({"drained": 1.0}, "at 0 h; a source must not be negative"),
     "a logarithm": ({"logged": 1.0}, "gives nan"),
     "a division": ({"divided": 1.0}, "division.. gives inf"),
 }
