@@ -93,16 +93,17 @@ def test_help_is_short(name: str) -> None:
 
     case = model_kind(name).case
     text = pydoc.render_doc(case, renderer=pydoc.plaintext)
-    assert len(text.splitlines()) < 200
+    assert len(text.rstrip().splitlines()) <= 20
     for noise in ("parse_obj", "model_construct", "model_dump", "__pydantic", "insert_before", "moves_planes"):
         assert noise not in text
-    assert re.search(r"load\([\s|]*path", text)  # Python 3.13 breaks long signatures
+    load = pydoc.render_doc(case.load, renderer=pydoc.plaintext)
+    assert re.search(r"load\([\s|]*path", load)  # Python 3.13 breaks long signatures
     assert str(inspect.signature(case)) == "(**sections)"
 
 
 def test_help_begins_with_the_calls_that_users_need() -> None:
     first = "\n".join(pydoc.render_doc(airshed.Case, renderer=pydoc.plaintext).splitlines()[:20])
-    for call in ("Case(**sections)", "airshed.Case.load(", "case.patched(", "airshed.Simulation("):
+    for call in ("Case(**sections)", "airshed.Case.load(", "case.patched(", "``from_dict``", "``to_toml``"):
         assert call in first
 
 

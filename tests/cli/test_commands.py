@@ -24,6 +24,7 @@ from airshed.cli.errors import CommandGroup
 from airshed.cli.program import app
 from airshed.cli.render import show, terminal
 from airshed.core.report import Report, Table, cell_text
+from airshed.inverse.fourdvar.minimise import Record
 from airshed.mechanism import load_mechanism
 from airshed.models.air.case import Case
 from airshed.models.air.case.estimate import estimate, stage_estimate, step_estimate
@@ -288,6 +289,27 @@ def test_lines_come_once_an_hour_and_tell_the_time_left() -> None:
         "2022-08-30 23:00 UTC  spin-up  step 1 (120 s)   50%  1.5 M cells/s  ? left",
         "2022-08-31 00:00 UTC  step 1 (120 s)   60%  1.5 M cells/s  0:00:40 left",
         "2022-08-31 02:00 UTC  step 1 (120 s)   90%  1.5 M cells/s  0:00:05 left",
+    ]
+
+
+def test_an_assimilation_shows_its_iteration_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    now = [0.0]
+    shown = progress.Iterations(quiet=False, most=3, clock=lambda: now[0])
+    for number in range(4):
+        shown.progress("forward", 0.5)
+        now[0] += 10.0
+        shown.see(Record(number, 1.0, {}, 1.0, number + 1))
+    shown.progress("backward", 0.25)
+    words = [line.strip() for line in capsys.readouterr().err.split("\r") if line.strip()]
+    assert words == [
+        "iteration 0 of at most 3: forward  50%",
+        "iteration 1 of at most 3: forward  50%",
+        "iteration 2 of at most 3: forward  50%, at most 0:00:20 left",
+        "iteration 3 of at most 3: forward  50%, at most 0:00:10 left",
+        "spread of the analysis, and withheld observations: backward  25%",
     ]
 
 

@@ -113,7 +113,12 @@ def slope(more: xr.Dataset, less: xr.Dataset, species: str) -> float:
 def test_a_decay_has_the_sensitivities_of_its_solution() -> None:
     """A = A0 exp(-k t): d ln A/d ln k = -k t,  d ln A/d ln A0 = 1;  B = A0 (1 - exp(-k t))."""
     kt = 1e-4 * 3.0 * 3600.0
-    found = box_sensitivity(decay(), DECAY, "A")
+    parts: list[tuple[str, float]] = []
+    found = box_sensitivity(decay(), DECAY, "A", progress=lambda part, done: parts.append((part, done)))
+    assert [parts[0][0], parts[-1]] == ["forward", ("back", 1.0)]
+    assert [done for _, done in parts] == sorted(done for part, done in parts if part == "forward") + sorted(
+        done for part, done in parts if part == "back"
+    )
     assert float(found.rate.sel(reaction="one")) == pytest.approx(-kt, rel=1e-8)
     assert found.initial.values == pytest.approx([1.0, 0.0], abs=1e-9)
     found = box_sensitivity(decay(), DECAY, "b")

@@ -89,7 +89,7 @@ def test_rows_elsewhere_and_of_others_can_be_passed_over(tmp_path: Path) -> None
     [
         ({"lon": "40"}, "40 E, 47.4 N lies outside the domain"),
         ({"lat": "12"}, "4.9 E, 12 N lies outside the domain"),
-        ({"time": "2022-08-31T00:30:00Z"}, "the time -0.5 h to 0.5 h after the start lies outside the window"),
+        ({"time": "2022-08-31T00:30:00Z"}, "the time -30 min to 30 min after the start lies outside the window"),
         ({"time": "2022-08-31T07:00:00Z"}, "6 h to 7 h after the start lies outside the window"),
         ({"species": "NO22"}, "species 'NO22' is not observed; did you mean NO2?"),
     ],

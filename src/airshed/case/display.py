@@ -1,8 +1,10 @@
 """Displays of cases: short text, HTML for notebooks, and the names that ``help`` and completion offer."""
 
+import sys
 from collections.abc import Sequence
 from datetime import datetime
 from html import escape
+from inspect import classify_class_attrs
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel
@@ -25,9 +27,14 @@ Row = tuple[str, str, str]
 
 
 class CaseType(_ModelType):
-    """Type of case classes. ``dir``, ``help`` and completion offer the public methods, and not those of pydantic."""
+    """Type of case classes. ``dir`` and completion offer the public methods, and not those of pydantic.
+
+    ``help`` of a class shows its docstring alone, which names the methods; ``help(Case.load)`` describes one.
+    """
 
     def __dir__(self) -> list[str]:
+        if sys._getframe(1).f_code is classify_class_attrs.__code__:  # called by pydoc
+            return []
         return sorted(name for name in PUBLIC if hasattr(self, name))
 
 

@@ -246,10 +246,12 @@ class StoppedError(Exception):
 class Iterations:
     """Prints iterations of an assimilation, and on a terminal the progress of its runs; ends it on request."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        """Show iterations, of which there are at most a number."""
         self.quiet, self.done = quiet, "no further iteration"
         self._live, self._stop, self._shown = not quiet and on_terminal("stderr"), False, ""
-        self._headed = False
+        self._headed, self._most, self._clock = False, most, clock
+        self._seen: list[tuple[int, float]] = []  # number and time of the first and the last iteration
 
     def request_stop(self) -> None:
         """Stop at the next call."""
@@ -259,14 +261,30 @@ class Iterations:
         """Show how far a run is; raises StoppedError after a request to stop."""
         if self._stop:
             raise StoppedError
-        text = f"  {part} {done:4.0%}"
+        text = f"  {self._phase()}: {part} {done:4.0%}{self._left()}"
         if self._live and text != self._shown:
             self._shown = text
-            print(f"\r{text:<20}", file=sys.stderr, end="", flush=True)
+            print(f"\r{text[:_WIDTH]:<{_WIDTH}}", file=sys.stderr, end="", flush=True)
+
+    def _phase(self) -> str:
+        """Return the number of the iteration, or after the last one the parts of the analysis that follow."""
+        number = self._seen[-1][0] + 1 if self._seen else 0
+        if number > self._most:
+            return "spread of the analysis, and withheld observations"
+        return f"iteration {number} of at most {self._most}"
+
+    def _left(self) -> str:
+        """Return the time that all iterations take at most, at the pace so far; "" before the second one."""
+        if len(self._seen) < 2 or self._seen[-1][0] >= self._most:
+            return ""
+        (first, began), (last, now) = self._seen
+        left = (self._most - last) * (now - began) / (last - first) - (self._clock() - now)
+        return f", at most {_clock(max(left, 1.0))} left"
 
     def see(self, record: "Record") -> None:
         """Print the line of an iteration."""
         self.done = f"iteration {record.iteration}"
+        self._seen = [*self._seen[:1], (record.iteration, self._clock())]
         self.wipe()
         if self.quiet:
             return
@@ -281,7 +299,7 @@ class Iterations:
     def wipe(self) -> None:
         """Erase the line of a run."""
         if self._live and self._shown:
-            print(f"\r{'':<20}\r", file=sys.stderr, end="", flush=True)
+            print(f"\r{'':<{_WIDTH}}\r", file=sys.stderr, end="", flush=True)
             self._shown = ""
 
 

@@ -10,6 +10,7 @@ _TELLING: Final = 4
 """Least number of letters by which a part of a name identifies it."""
 _FULL: Final = 1e15
 """Numbers below are written in full."""
+_MANY_DAYS: Final = 3.0
 _DECIMALS: Final = 2
 """Most decimals of a duration."""
 
@@ -39,7 +40,10 @@ def number(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in the largest of h, min and s that is short: "1.5 h", "10 min", "45 s"."""
+    """Return a duration in the largest unit that is short: "45 s", "10 min", "1.5 h", from three on in whole days."""
+    days = seconds / 86400.0
+    if abs(days) >= _MANY_DAYS and days == round(days) and abs(days) < _FULL:
+        return f"{days:.0f} days"
     for unit, size in (("h", 3600.0), ("min", 60.0)):
         text = f"{seconds / size:.10g}"
         if (abs(seconds) >= size or seconds == 0.0) and "e" not in text and len(text.partition(".")[2]) <= _DECIMALS:

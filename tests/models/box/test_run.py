@@ -1,6 +1,7 @@
 """`airshed box`: from a conditions file to a netCDF file, which is written atomically."""
 
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +182,20 @@ def test_progress_goes_from_start_to_end(toy: ReactionNetwork) -> None:
     series = airshed.box(toy, tomllib.loads(TRACERS), observer=told.append)
     assert told == [0.0, 0.5, 1.0]
     assert list(series.sizes) == ["time"]
+
+
+def test_a_notebook_shows_the_progress(toy: ReactionNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[float, str]] = []
+
+    class Bar(nullcontext):  # type: ignore[type-arg]
+        def __init__(self, *, enabled: bool) -> None:
+            super().__init__(lambda done, label: shown.append((done, label)) if enabled else None)
+
+    monkeypatch.setattr("airshed.models.box.run.ProgressBar", Bar)
+    airshed.box(toy, tomllib.loads(TRACERS))
+    assert shown == [(0.0, "chemistry"), (0.5, "chemistry"), (1.0, "chemistry")]
+    airshed.box(toy, tomllib.loads(TRACERS), observer=lambda done: None)  # which replaces the bar
+    assert len(shown) == 3
 
 
 @pytest.mark.compiles

@@ -59,7 +59,7 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
     from airshed.io.run_state import Inputs
     from airshed.plot.assimilation import plot_assimilation
 
-    iterations = Iterations(quiet=quiet or not is_first())
+    iterations = Iterations(quiet=quiet or not is_first(), most=case.assimilation.iterations)
     with noting_inputs() as files:
         seen = StudyObservations.of_case(case)
     state = on_first(partial(prepare_folder, folder, case, resume=resume))

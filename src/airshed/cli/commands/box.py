@@ -12,6 +12,7 @@ from airshed.cli.options import AllowCode, AsJson, Threads
 if TYPE_CHECKING:
     import xarray as xr
 
+    from airshed.cli.progress import Work
     from airshed.core.report import Report
     from airshed.models.box.run import BoxRun
 
@@ -58,18 +59,19 @@ def box(
         output = _default_output(conditions)
     found = None
     work = Work("reading and compiling the mechanism", quiet=quiet)
-    observer = partial(work.show, "chemistry") if work.is_shown else None
+    chemistry = partial(_shown, work, gradient, "chemistry")
     with work, _Stopper() as stopper, stop_on_interrupt(stopper.stop):
         cores = threads or os.cpu_count() or 1
         if gradient is not None:
             from airshed.inverse import box_sensitivity
 
             found = box_sensitivity(
-                mechanism, conditions, gradient, states, at=at, threads=cores, allow_code=allow_code
-            )
+                mechanism, conditions, gradient, states, at=at, threads=cores, allow_code=allow_code,
+                progress=partial(_shown, work, gradient),
+            )  # fmt: skip
         outcome = run_box(
             mechanism, conditions, output, states=states, species=species or (), threads=cores, allow_code=allow_code,
-            started=stopper.take, observer=observer,
+            started=stopper.take, observer=chemistry,
         )  # fmt: skip
     if plot is not None:
         from airshed.plot.box import plot_box
@@ -80,6 +82,12 @@ def box(
         show(report, as_json=as_json)
         if not as_json:
             typer.echo(f"Results: {output}" + (f"   Picture: {plot}" if plot is not None else ""))
+
+
+def _shown(work: "Work", gradient: str | None, part: str, done: float) -> None:
+    """Show the progress of a part; with a gradient, the part of all three is the time that it takes."""
+    first, share = {"forward": (0.0, 0.25), "back": (0.25, 0.5)}.get(part, (0.75, 0.25) if gradient else (0.0, 1.0))
+    work.show(part, first + share * done)
 
 
 def _default_output(conditions: Path) -> Path:

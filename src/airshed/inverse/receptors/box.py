@@ -23,6 +23,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Table
 from airshed.core.text import duration, listed, suggestion
 from airshed.core.units import quantity
+from airshed.inverse.gradient import Progress
 from airshed.kernels.cells import pack_cells, unpack_cells
 from airshed.kernels.rates import REFERENCE_DENSITY
 from airshed.kernels.step.arguments import TimeLevel
@@ -32,10 +33,11 @@ from airshed.models.box.forcing import UNNEEDED
 from airshed.models.box.gauss_seidel import GaussSeidelCells, GaussSeidelStep
 from airshed.models.box.model import BoxModel
 from airshed.models.box.rosenbrock import BoxInterval, Expansion, make_table
-from airshed.models.box.run import Conditions, States, prepare
+from airshed.models.box.run import ANY_NUMBER, Conditions, States, prepare
 from airshed.models.box.series import Series, add_terms
 from airshed.program.execute import walk_backwards
 from airshed.program.stage import Stage
+from airshed.runtime.progress import ProgressBar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +122,7 @@ _AIR = 2
 """Index of the density of air among the inputs of the solver."""
 
 
-def backward(model: BoxModel, species: int) -> dict[str, Array]:
+def backward(model: BoxModel, species: int, progress: Progress = lambda part, done: None) -> dict[str, Array]:
     """Return the adjoints of a species at the end of a recorded run, each (.., cell).
 
     initial_absolute  of concentrations [molecules cm-3] at the start (species)
@@ -131,8 +133,10 @@ def backward(model: BoxModel, species: int) -> dict[str, Array]:
     """
     gauss_seidel = isinstance(model.cells, GaussSeidelCells)
     adjoint = GaussSeidelAdjoint(model, species) if gauss_seidel else RosenbrockAdjoint(model, species)
-    for records in reversed(model.records or []):
-        walk_backwards(model.program, {"cells": adjoint}, _NO_VALUES, records)
+    records = model.records or []
+    for number, each in enumerate(reversed(records)):
+        walk_backwards(model.program, {"cells": adjoint}, _NO_VALUES, each)
+        progress("back", (number + 1) / len(records))
     found = adjoint.finish()
     return found | {"initial": found["initial_absolute"] * _start(model)[0]}
 
@@ -232,7 +236,7 @@ def _start(model: BoxModel) -> tuple[Array, Array]:
 
 def box_sensitivity(
     mechanism: "ReactionNetwork | str | Path", conditions: Conditions, of: str, states: States | None = None, *,
-    at: str | None = None, threads: int = 1, allow_code: bool = False,
+    at: str | None = None, threads: int = 1, allow_code: bool = False, progress: Progress | None = None,
 ) -> "xr.Dataset":  # fmt: skip
     """Return the sensitivity of a species of one box, or of many, to all inputs of the box.
 
@@ -252,6 +256,8 @@ def box_sensitivity(
         Number of threads.
     allow_code
         Whether Python code of the mechanism or of the conditions may run, with the rights of the user.
+    progress
+        Function that receives "forward" or "back" and the completed part, 0 to 1; by default a progress bar in IPython.
 
     Returns
     -------
@@ -272,6 +278,12 @@ def box_sensitivity(
     >>> found = airshed.inverse.box_sensitivity("emep", "cases/emep-box/conditions.toml", "O3", at="36 h")
     >>> found.rate.sortby(abs(found.rate))[-20:]
     """
+    if progress is None:
+        with ProgressBar() as bar:
+            return box_sensitivity(
+                mechanism, conditions, of, states, at=at, threads=threads, allow_code=allow_code,
+                progress=lambda part, done: bar(done, part),
+            )  # fmt: skip
     network = mechanism if isinstance(mechanism, ReactionNetwork) else load_mechanism(mechanism, allow_code=allow_code)
     if network.sums:
         raise CaseError(
@@ -289,9 +301,9 @@ def box_sensitivity(
     with run.simulation:
         model = run.model
         model.record()
-        run.simulation.run()
+        run.simulation.run(observer=lambda info: progress("forward", info.fraction), stride=ANY_NUMBER)
         species = model.network.index(name)
-        return _dataset(model, name, model.concentrations()[species].copy(), backward(model, species))
+        return _dataset(model, name, model.concentrations()[species].copy(), backward(model, species, progress))
 
 
 def _end(conditions: BoxConditions) -> float:

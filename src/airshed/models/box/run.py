@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,12 +23,13 @@ from airshed.models.box.model import BoxModel
 from airshed.models.box.states import CellStates, load_states, states_from_dataset
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.clock import StepInfo
+from airshed.runtime.progress import ProgressBar
 from airshed.runtime.simulation import Simulation
 
 MAIN: Final = ("O3", "NO", "NO2", "HNO3", "PAN", "N2O5", "H2O2", "OH", "HO2", "HCHO", "CO", "SO2")
 """Species in reports if the mechanism has them, unless others are requested."""
 _MOST_ROWS: Final = 12
-_ANY_NUMBER: Final = 10**9  # no limit of the steps in a batch
+ANY_NUMBER: Final = 10**9  # no limit of the steps in a batch
 _BALANCED: Final = 1e-9
 _SUFFIXES: Final = (".nc", ".csv")
 Observer = Callable[[float], None]
@@ -84,7 +86,7 @@ class BoxRun:
 
         with model.conditions.naming_file(model.source):
             record()
-            self.simulation.run(observer=record, stride=_ANY_NUMBER)
+            self.simulation.run(observer=record, stride=ANY_NUMBER)
             if model.next_change() < np.inf:
                 raise KeyboardInterrupt
             series = _dataset(model, times, values)
@@ -120,7 +122,7 @@ def box(
     allow_code
         Whether Python code of the mechanism or of the conditions may run, with the rights of the user.
     observer
-        Function that receives the completed part, 0 to 1.
+        Function that receives the completed part, 0 to 1; by default a progress bar in IPython.
 
     Returns
     -------
@@ -140,7 +142,9 @@ def box(
     >>> series = airshed.box("emep", "cases/emep-box/conditions.toml")
     >>> series["O3"].plot()
     """
-    return prepare(mechanism, conditions, states, threads, allow_code=allow_code).run(observer)
+    run = prepare(mechanism, conditions, states, threads, allow_code=allow_code)
+    with ProgressBar(enabled=observer is None) as bar:
+        return run.run(observer or partial(bar, label="chemistry"))
 
 
 def run_box(

@@ -33,19 +33,14 @@ from airshed.program.stage import Program
 
 
 class _FixedCase(RunCase):
-    """Case of the air-quality model: the settings of a run, validated and immutable.
+    """Settings of a run of the air-quality model: sections with the names of the case file, validated and immutable.
 
-    Make one with :meth:`load` from a file or a shipped case, or with :meth:`from_dict` from dictionaries. Attributes
-    are the sections of the case file, listed in docs/reference/case-file.md; a quantity has a ``value`` in SI units.
-    Two cases are equal if their settings are equal.
+    ``load`` and ``from_dict`` make a case; ``patched``, ``rows``, ``to_toml`` and ``make_grid`` use it.
 
     Examples
     --------
     >>> case = airshed.Case.load("west-europe", time={"length": "6 h"})
-    >>> case.time.length.value
-    21600.0
     >>> less = case.patched({"emissions.scale.NOx": 0.5})
-    >>> sim = airshed.Simulation(less)
     """
 
     insert_before = "output"
