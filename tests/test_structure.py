@@ -34,6 +34,7 @@ MANY = {
     "evaluate/evaluation.py: evaluate": "the Python form of a command, all but two by name",
     "models/air/emissions/inventory.py: __init__": "parts from the builder, by name",
     "models/air/forcing.py: __init__": "parts of a run's forcing, by name",
+    "inverse/receptors/box.py: box_sensitivity": "options of a gradient, all but four by name",
     "inverse/receptors/point_gradient.py: point_gradient": "options of a gradient, all but three by name",
     "models/box/run.py: run_box": "options of a command, all but three by name",
     "io/folder.py: __init__": "options of a folder, all but two by name",

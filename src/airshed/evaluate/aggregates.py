@@ -64,9 +64,8 @@ def hourly_means(dataset: "xr.Dataset", name: str) -> "xr.DataArray":
         raise DataError(f'{name} holds no means; write them with [[output]] every = "1 h", statistic = "mean"')
     begin, end = np.asarray(bounds.values).T
     if np.any(np.abs((end - begin) - HOUR) > _SECOND):
-        raise DataError(
-            f'{name} holds means over {duration((end - begin)[0] / np.timedelta64(1, "s"))}; write hourly ones, every = "1 h"'
-        )
+        length = duration((end - begin)[0] / _SECOND)
+        raise DataError(f'{name} holds means over {length}; write hourly ones, every = "1 h"')
     return field.assign_coords(time=end)
 
 

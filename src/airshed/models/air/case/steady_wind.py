@@ -11,9 +11,13 @@ from airshed.models.air.case.sections import MeteorologySection
 def steady_wind(
     settings: MeteorologySection, lon: Array, lat: Array, middle_lon: float, middle_lat: float
 ) -> tuple[Array, Array]:
-    """Return the eastward and northward wind [m/s] at coordinates [rad].
+    """Return the eastward and northward wind [m/s] at coordinates [rad]: a steady wind and a rotation.
 
-    The middle is that of the area, about which the air rotates; `uniform_meteorology` has the equations.
+    The middle is that of the area. `airshed.models.air.weather.case_weather.uniform_meteorology` has the equations of
+    the rotation, which is non-divergent.
+
+    lon, lat                of any shape
+    middle_lon, middle_lat  about which the air rotates
     """
     # meridians converge towards the pole; with this scaling the flux through every parallel is the same
     narrowing = np.cos(middle_lat) / np.maximum(np.cos(lat), 1e-3)
@@ -27,7 +31,10 @@ def steady_wind(
 
 
 def outflow_rate(settings: MeteorologySection, grid: Grid) -> float:
-    """Return the largest share of its air that leaves a cell in the steady wind [1/s], which limits the step."""
+    """Return the largest share of its air that leaves a cell in the steady wind [1/s], which limits the step.
+
+    Winds at the centre of a cell stand for those at its faces.
+    """
     middle_lon, middle_lat = np.radians(grid.middle)
     east, north = steady_wind(settings, np.radians(grid.lon), np.radians(grid.lat), middle_lon, middle_lat)
     along, across = np.cos(grid.rotation), np.sin(grid.rotation)
