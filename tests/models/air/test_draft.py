@@ -83,7 +83,7 @@ def test_an_area_and_a_spacing_are_trimmed_to_whole_cells(tmp_path: Path) -> Non
 
 def test_emission_is_recognised_and_gives_chemistry(tmp_path: Path) -> None:
     files = [write_era5(tmp_path / "a.nc"), write_emission(tmp_path / "no.nc")]
-    assert [kind_of_file(each) for each in files] == ["era5", "emissions"]
+    assert [kind_of_file(each) for each in files] == ["files", "emissions"]
     assert new(tmp_path / "mine", "--from", *files).exit_code == 0
     case = Case.load(tmp_path / "mine")
     assert case.chemistry.mechanism == "emep"
@@ -112,7 +112,7 @@ def test_files_without_weather_are_refused_and_nothing_is_written(tmp_path: Path
 
 
 def test_weather_of_one_time_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="a run needs weather at two or more"):
+    with pytest.raises(DataError, match="two times or more"):
         draft_case(tmp_path / "mine", [write_era5(tmp_path / "a.nc", (0,))])
 
 

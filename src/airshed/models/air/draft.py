@@ -21,20 +21,21 @@ from airshed.grid.window import Window
 from airshed.io.era5 import full_level_pressure, open_era5
 from airshed.io.era5_fields import NAME_OF_ALIAS, stem
 from airshed.io.grid_file import FileGrid, read_grid
-from airshed.io.netcdf import open_netcdf
+from airshed.io.netcdf import open_file
 from airshed.io.wrf import wrf_files
 from airshed.models.air.assembly import assemble
+from airshed.models.air.boundary.source_map import SourceMap, layout_of
 from airshed.models.air.case import Case
 from airshed.models.air.emissions.report import emission_notices
 from airshed.models.air.weather.atmosphere import STANDARD_PRESSURE
 
-FileKind = Literal["wrf", "era5", "emissions", "boundary", "other"]
-WEATHER: Final = ("wrf", "era5")
+FileKind = Literal["wrf", "era5", "files", "emissions", "boundary", "other"]
+WEATHER: Final = ("wrf", "era5", "files")
 MARGIN: Final = 5
 """Cells at each side of a WRF domain in which WRF nudges to its boundary (spec_bdy_width)."""
-_FLUX: Final = re.compile(
-    r"(k?g|mol|molec\w*|t|T|Tg|tonnes?|Tonnes?)\b.*(s|h|hr|y|yr|year|month|day)(-1|\^-1|\b)|Tonnes?"
-)
+_TIME: Final = "(s|h|hr|y|yr|year|month|day)"
+_FLUX: Final = re.compile(rf"(k?g|mol\w*|t|T|Tg|[Tt]onnes?)\b.*(\b{_TIME}(-1|\^-1|\*\*-1)|/ ?{_TIME})|[Tt]onnes?")
+"""Units of emission: an amount or a mass per time."""
 _RATIO: Final = frozenset(
     {"mol mol-1", "mol/mol", "ppb", "ppbv", "ppm", "ppmv", "kg kg-1", "kg/kg", "kg kg**-1", "ppt"}
 )
@@ -44,20 +45,21 @@ _SCALE_HEIGHT: Final = 7000.0  # of the lower stratosphere and troposphere [m], 
 
 def kind_of_file(path: Path) -> FileKind:
     """Return the content of a file, from its attributes, variables and units; raise DataError if unreadable."""
-    with open_netcdf(path) as dataset:
+    with open_file(path) as dataset:
         names = {str(name) for name in dataset.data_vars}
         if "MAP_PROJ" in dataset.attrs and {"U", "V", "PH"} <= names:
             return "wrf"
         fields = {name for name in names if dataset[name].ndim > 1}
         units = {name: str(dataset[name].attrs.get("units", "")).strip() for name in fields}
         known = {NAME_OF_ALIAS.get(name) or NAME_OF_ALIAS.get(stem(name)) for name in fields} - {None}
-        fluxes = [name for name in fields if _FLUX.match(units[name])]
-        ratios = [name for name in fields if units[name] in _RATIO]
         if known & _WIND or len(known) == len(fields) > 0:
-            return "era5"
-        if len(ratios) > len(fluxes):
-            return "boundary"
-        return "emissions" if fluxes else "other"
+            text = f"{path.name} {dataset.attrs}".casefold()
+            return "era5" if "era5" in text else "files"
+        fluxes = [name for name in fields if _FLUX.fullmatch(units[name])]
+        ratios = [name for name in fields if units[name].removesuffix(" dry") in _RATIO]
+        if len(fluxes) > len(ratios):
+            return "emissions"
+        return "boundary" if ratios or layout_of(names, dataset.attrs) != SourceMap() else "other"
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def inspect_weather(kind: FileKind, files: Sequence[Path]) -> Weather:
         else:
             pressure = float(levels.min())
         lon, lat = (np.asarray(dataset[name].values, np.float64) for name in ("longitude", "latitude"))
-        grid = FileGrid(LonLat(), _around(lon), _around(lat))
+        grid = FileGrid(LonLat(), _around(lon), _around(lat)) if lon.ndim == 1 else read_grid(files[0])
         top = _SCALE_HEIGHT * float(np.log(STANDARD_PRESSURE / pressure))
         return Weather(kind, files, grid, dataset["time"].values.astype("datetime64[s]"), top)
 
@@ -153,6 +155,8 @@ def draft_case(
     kinds: dict[FileKind, list[Path]] = {"emissions": list(emissions), "boundary": list(boundary)}
     for path in files:
         kinds.setdefault(kind_of_file(path), []).append(path)
+    if "era5" in kinds:  # its files may have other names, too
+        kinds["era5"] += kinds.pop("files", [])
     found = [kind for kind in WEATHER if kind in kinds]
     if not found:
         given = listed([path.name for path in files], 4) or "none is given"
@@ -190,7 +194,8 @@ def check_case(case: Case) -> list[str]:
 
 def _heading(folder: Path, weather: Weather) -> str:
     """Return the title and the commands for the case."""
-    kind, first = {"wrf": "WRF", "era5": "ERA5"}[weather.kind], str(weather.times[0])[:16].replace("T", " ")
+    kinds = {"wrf": "WRF", "era5": "ERA5"}
+    kind, first = kinds.get(weather.kind, "pressure-level"), str(weather.times[0])[:16].replace("T", " ")
     return (
         f"# Drafted by `airshed new` from {len(weather.files)} file(s) of {kind}; every setting can be changed.\n#\n"
         f"#   airshed show {folder}\n#   airshed run  {folder}\n#   airshed plot runs/{folder.name}\n#\n"
@@ -206,16 +211,16 @@ def _grid(folder: Path, weather: Weather, area: tuple[float, float, float, float
     if len(layers) < 2:
         raise DataError(f"{weather.files[0]}: its levels end {weather.top:.0f} m above the ground; no layers fit below")
     lines = ["[grid]"]
-    if weather.kind == "wrf" and area is None:
+    if area is None and not (weather.kind != "wrf" and isinstance(weather.grid.mapping, LonLat)):
         if spacing is not None:
             raise CaseError(
-                "--spacing needs --area with WRF output, whose own grid is used otherwise; give --area W,E,S,N, or "
+                "--spacing needs --area with weather on a projection, whose own grid is used; give --area W,E,S,N, or "
                 "state grid.projection in the case"
             )
         margin = MARGIN if min(weather.grid.x_faces.size, weather.grid.y_faces.size) > 6 * MARGIN else 1
         lines += [
-            f"from = {_path(folder, weather.files[0])} # WRF's own grid: winds need no interpolation",
-            f"margin = {margin} # cells at each side, where WRF follows its own boundary",
+            f"from = {_path(folder, weather.files[0])} # the grid of the weather",
+            f"margin = {margin} # cells at each side that are left out",
         ]
     else:
         west, east, south, north = area or _inside(weather)
@@ -291,7 +296,7 @@ def _whole_cells(low: float, high: float, size: float) -> tuple[float, float]:
 def _time(weather: Weather, draft: Draft, *, spins_up: bool) -> str:
     """Return the section [time]: the whole period of the weather."""
     if len(weather.times) < 2:
-        raise DataError(f"{weather.files[0]} has one time, {weather.times[0]}; a run needs weather at two or more")
+        raise DataError(f"{weather.files[0]} has one time or none; a draft needs weather at two times or more")
     begin, hours = weather.period
     lines = ["[time]", f"start = {begin}Z", f'length = "{hours:g} h"']
     if begin != weather.times[0] or begin + np.timedelta64(round(3600 * hours), "s") < weather.times[-1]:
