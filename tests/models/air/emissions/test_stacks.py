@@ -13,10 +13,13 @@ from airshed.core.files import resource
 from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.inverse import sensitivity
+from airshed.inverse.function.inputs import Factors, factored
 from airshed.models.air.assembly import assemble
+from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import StackEmissions, StackTable, read_stacks
 from airshed.models.air.weather import MetState
 from airshed.models.air.weather.fields import of_use
+from airshed.parallel.domain import Subdomain
 
 START = np.datetime64("2022-06-01T00:00:00")
 GRID = Grid.regular((4.0, 8.0), (50.0, 52.0), 0.5, [50.0, 200.0, 500.0, 1000.0, 2000.0, 4000.0])
@@ -150,6 +153,23 @@ def test_the_emission_is_linear_in_factors_of_pollutants_and_sectors(tmp_path: P
     both = source(given, parts, scale={"NOx/B_Industry": 0.0}).selected(["B_Industry"])
     assert not both.rate(0.0)[1].any()
     assert both.rate(0.0)[0].any()
+
+
+def test_controls_of_sectors_act_on_stacks_and_those_of_regions_do_not(tmp_path: Path) -> None:
+    plain = source(table(tmp_path, f"{PLANT},A,1", f"{PLANT},B,3", more=",sector,NO [mol/s]"))
+    factors = Factors(START, Subdomain.of(*GRID.shape[1:], 4))
+    factors.controls = {"power": np.array([0.5]), "abroad": np.array([[7.0, 7.0]])}
+    controls = [
+        ControlSection.model_validate({"name": "power", "species": ["NO"], "sectors": ["A_PublicPower"]}),
+        ControlSection.model_validate(
+            {"name": "abroad", "species": ["NO"], "resolution": "region", "regions": ["DE", "FR"]}
+        ),
+    ]
+    with pytest.raises(CaseError, match="'DE' in regions has no emission here"):
+        factored([plain], controls, factors)
+    (halved,) = factored([plain], [controls[0].model_copy(update={"resolution": "domain"})], factors)
+    expected = 0.5 * plain.selected(["A_PublicPower"]).rate(0.0) + plain.selected(["B_Industry"]).rate(0.0)
+    np.testing.assert_allclose(halved.rate(0.0), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("window", [Window(0, 2, 0, 8), Window(2, 4, 4, 8), Window(2, 3, 5, 6), Window(0, 1, 0, 1)])
