@@ -208,6 +208,8 @@ def test_pollutants_become_species_by_the_split_and_unknown_columns_are_refused(
         assemble(with_stacks(tmp_path, ",VOX [kg/s]", f"{INLAND},1"))
     with pytest.raises(CaseError, match=r"line 1: NOx is a pollutant of several species; give its mass, as NOx \[kg/s"):
         assemble(with_stacks(tmp_path, ",NOx [mol/s]", f"{INLAND},1"))
+    with pytest.raises(CaseError, match=r"emissions.scale: 'B_Industri' is not a sector or a column of the stacks"):
+        assemble(with_stacks(tmp_path, ",NO [mol/s]", f"{INLAND},1", scale={"NO/B_Industri": 0.5}))
     with pytest.raises(AirshedError, match=r"emissions.stacks.file = 'other.csv': there is no such file"):
         assemble(with_stacks(tmp_path, ",NO [mol/s]", f"{INLAND},1", stacks=[{"file": "other.csv"}]))
 

@@ -30,6 +30,7 @@ from airshed.models.air.emissions.plume_rise import (
     plume_rise,
 )
 from airshed.models.air.emissions.profiles import read_time_profiles
+from airshed.models.air.emissions.sectors import SECTORS
 from airshed.models.air.emissions.sources import MappedEmissions, hour_of, middle_of_hour
 from airshed.models.air.emissions.split import read_split, species_parts, split_of
 from airshed.models.air.emissions.stack_table import CONSTANT, StackTable
@@ -105,6 +106,15 @@ class StackInput:
                     moles[each.species] += each.moles
                 parts[name] = moles
         return parts
+
+    def check_scale(self, scale: Mapping[str, float]) -> None:
+        """Raise CaseError for a factor that is for no column or sector of the tables, in a case without inventory."""
+        known = {*SECTORS, *(name for table in self.tables for name in table.rates)}
+        for name in (part for key in scale for part in key.split("/")):
+            if name not in known:
+                raise CaseError(
+                    f"emissions.scale: {name!r} is not a sector or a column of the stacks; {suggestion(name, known)}"
+                )
 
 
 class StackEmissions(MappedEmissions):
