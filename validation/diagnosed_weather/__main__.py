@@ -1,8 +1,8 @@
 """Diagnose the weather of columns without their temperature, and compare it with the reanalyses.
 
-    python -m validation.diagnosed_weather CABAUW ENGLAND      folders with the data, see README.md
+    python -m validation.diagnosed_weather CABAUW ENGLAND GFS ROCKETPY      folders with the data, see README.md
 
-Writes README.md in this folder: README.in.md and the tables.
+Writes README.md in this folder, README.in.md and the tables, and its picture.
 """
 
 import sys
@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import xarray as xr
 from validation.diagnosed_weather.columns import LEVELS, Column, cabauw, southern_england
+from validation.diagnosed_weather.maps import scores
 
 from airshed.grid import Grid
 from airshed.io.era5 import open_era5
@@ -106,4 +107,6 @@ if __name__ == "__main__":
     columns = cabauw(Path(sys.argv[1])), southern_england(Path(sys.argv[2]))
     text = "\n".join(table(column) for column in columns)
     here = Path(__file__).parent
+    regions = scores(Path(sys.argv[3]), Path(sys.argv[4]), here / "boundary-layer.png")
+    text += f"\n### Regions\n\n![Boundary-layer heights](boundary-layer.png)\n\n{regions}"
     (here / "README.md").write_text((here / "README.in.md").read_text(encoding="utf-8") + text, encoding="utf-8")

@@ -226,14 +226,21 @@ def test_richardson_height_finds_a_capped_mixed_layer() -> None:
     heights = np.arange(50.0, 2000.0, 100.0)
     theta = np.where(heights < 1000.0, 290.0, 290.0 + 0.01 * (heights - 1000.0))[:, None, None]
     wind = np.full_like(theta, 5.0)
-    height = boundary_layer.richardson_height(theta, wind, wind, heights, field(0.3), field(0.0))[0, 0]
+    height = boundary_layer.richardson_height(theta, wind, wind, heights, field(0.0))[0, 0]
     assert 900.0 < height < 1150.0
-    stable = boundary_layer.richardson_height(
-        290.0 + 0.01 * heights[:, None, None], wind, wind, heights, field(0.1), field(0.0)
-    )
+    stable = boundary_layer.richardson_height(290.0 + 0.01 * heights[:, None, None], wind, wind, heights, field(0.0))
     assert stable[0, 0] < 250.0
-    warm_plumes = boundary_layer.richardson_height(theta, wind, wind, heights, field(0.3), field(1.0))[0, 0]
+    warm_plumes = boundary_layer.richardson_height(theta, wind, wind, heights, field(1.0))[0, 0]
     assert warm_plumes > height
+
+
+def test_the_richardson_number_has_the_wind_of_its_height() -> None:
+    heights = np.arange(10.0, 1000.0, 10.0)
+    theta, wind = (290.0 + 0.005 * heights)[:, None, None], np.full((heights.size, 1, 1), 8.0)
+    height = boundary_layer.richardson_height(theta, wind, 0.0 * wind, heights, field(0.0))[0, 0]
+    # g / theta_s * 0.005 (z - 10) z / 64 = 0.25
+    expected = 5.0 + np.sqrt(25.0 + 0.25 * 64.0 * theta[0, 0, 0] / (9.80665 * 0.005))
+    assert height == pytest.approx(expected, abs=1.0)
 
 
 def test_diffusivity_vanishes_at_the_ground_and_the_top_and_peaks_at_a_third() -> None:

@@ -79,6 +79,34 @@ def test_the_dew_point_is_the_humidity_at_the_ground() -> None:
     assert (on_model_levels.at(0.0).water_vapour == 0.0).all()
 
 
+def test_the_temperature_at_two_metres_is_that_of_the_ground() -> None:
+    data = made_up("pressure", t2m=(FLAT, np.full((25, 9, 11), 290.0)))
+    warm, plain = (Era5Meteorology(each, SMALL, START).at(0.0) for each in (data, made_up("pressure")))
+    assert 287.0 < warm.temperature[0].min() < 290.0
+    assert (np.diff(warm.temperature[:2], axis=0) < 0.0).all()
+    assert plain.temperature == pytest.approx(280.0)
+    mass = (warm.air_density * SMALL.thickness[:, None, None]).sum(axis=0)
+    scale = 8.314462618 / 28.9647e-3 / GRAVITY  # a warm layer below the level of 1000 hPa lifts the levels above
+    lift = scale * 0.5 * (290.0 - 280.0) * np.log(1.01)
+    top = 1e5 * np.exp(-(SMALL.layer_faces[-1] - scale * 280.0 * np.log(1.01) - lift) / (scale * 280.0))
+    assert mass * GRAVITY * 28.9647e-3 == pytest.approx(101e3 - top, rel=1e-5)
+
+
+def test_a_warm_ground_mixes_deeper() -> None:
+    warm = made_up("pressure", t2m=(FLAT, np.full((25, 9, 11), 300.0)))
+    deep, shallow = (Era5Meteorology(each, SMALL, START).at(43200.0) for each in (warm, made_up("pressure")))
+    assert (deep.boundary_layer_height > 2.0 * shallow.boundary_layer_height).all()
+
+
+def test_cold_air_is_cloudy_at_saturation_over_ice() -> None:
+    data = made_up("pressure").drop_vars("q")
+    data["t"] = data["t"] - 50.0
+    for humidity, cloudy in ((0.97, True), (0.6, False)):
+        data["r"] = (FULL, np.full(data["t"].shape, humidity), {"file": "r.nc"})
+        cover = Era5Meteorology(data, SMALL, START).at(0.0).cloud_cover
+        assert (cover > 0.8).all() if cloudy else (cover == 0.0).all()
+
+
 def rain(intervals: list[tuple[int, int, float]]) -> xr.Dataset:
     """Weather with rain [m] over intervals [h]."""
     data = made_up("model")

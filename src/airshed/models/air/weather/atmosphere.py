@@ -1,5 +1,7 @@
 """Moist air, the standard atmosphere, a temperature profile for data without temperature, and cloud."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from airshed.core.arrays import Array
@@ -61,9 +63,12 @@ def molar_density(pressure: Array, temperature: Array) -> Array:
     return np.asarray(pressure / (GAS_CONSTANT * temperature))
 
 
-def relative_humidity(water_vapour: Array, temperature: Array, pressure: Array) -> Array:
-    """Return the ratio of vapour pressure to saturation vapour pressure [1]."""
-    return np.asarray(water_vapour * pressure / saturation_vapour_pressure(temperature))
+def relative_humidity(
+    water_vapour: Array, temperature: Array, pressure: Array,
+    saturation: Callable[[Array], Array] = saturation_vapour_pressure,
+) -> Array:  # fmt: skip
+    """Return the ratio of vapour pressure to saturation vapour pressure [1], by default over water."""
+    return np.asarray(water_vapour * pressure / saturation(temperature))
 
 
 def standard_relative_humidity(pressure: Array, surface_pressure: Array) -> Array:

@@ -189,19 +189,19 @@ def convective_height(heat: Array) -> Array:
     return np.asarray(np.sqrt(2.0 * (1.0 + 2.0 * _ENTRAINMENT) / _STABLE_GRADIENT * np.maximum(heat, 0.0)))
 
 
-def richardson_height(theta: Array, east: Array, north: Array, heights: Array, friction: Array, excess: Array) -> Array:
-    """Return the height [m] where the bulk Richardson number from the lowest layer first reaches 0.25.
+def richardson_height(theta: Array, east: Array, north: Array, heights: Array, excess: Array) -> Array:
+    """Return the height [m] where the bulk Richardson number from the ground first reaches 0.25.
 
-    Ri(z) = g / theta_s (theta(z) - theta_s) (z - z_s) / ( |V(z) - V_s|^2 + 100 u*^2 ), linear between layers;
-    theta_s includes the thermal excess of convective plumes
-    source  Vogelezang & Holtslag 1996, Bound.-Layer Meteorol. 81, 245-269
+    Ri(z) = g / theta_s (theta(z) - theta_s) z / |V(z)|^2, linear between layers: the wind at the ground is 0. theta_s
+    is that of the lowest layer and the thermal excess of convective plumes
+    source  Seidel et al. 2012, J. Geophys. Res. 117, D17106, as ERA5's height; Vogelezang & Holtslag 1996,
+            Bound.-Layer Meteorol. 81, 245-269
 
-    reads  theta [K], east, north [m/s]  (level, lat, lon);  heights [m]  (level,);  friction, excess  (lat, lon)
+    reads  theta [K], east, north [m/s]  (level, lat, lon);  heights [m]  (level,);  excess  (lat, lon)
     """
     surface = theta[0] + excess
-    shear = (east - east[0]) ** 2 + (north - north[0]) ** 2 + 100.0 * friction**2
-    rise = (heights - heights[0])[:, None, None]
-    richardson = GRAVITY / surface * (theta - surface) * rise / shear
+    speed_squared = np.maximum(east**2 + north**2, 1e-6)
+    richardson = GRAVITY / surface * (theta - surface) * heights[:, None, None] / speed_squared
     richardson[0] = np.minimum(richardson[0], 0.0)
     above = richardson >= 0.25
     level = np.where(above.any(axis=0), above.argmax(axis=0), heights.size - 1)

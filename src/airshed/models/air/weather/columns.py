@@ -29,6 +29,8 @@ class Columns:
     """[m/s] at 10 m, used at the ground; None: the wind is constant below the lowest level"""
     ground_vapour: Array | None = None
     """[mol/mol] near the ground; None: humidity is constant below the lowest level"""
+    ground_temperature: Array | None = None
+    """[K] near the ground; None: temperature is constant below the lowest level"""
     heights: Array | None = None
     """[m] above the ground, where the data has them"""
     extra: Mapping[str, Array] = field(default_factory=dict)
@@ -54,8 +56,7 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
     """Return pressures at ``faces`` [m above ground], and means over the layers of fields linear in height.
 
     The means (layer, lat, lon) are for "east", "north", "water_vapour", "temperature", and the extra fields.
-    Temperature, and humidity without a value at the ground, are constant below the lowest level. The pressure at the
-    faces is hydrostatic:
+    Fields without a value at the ground are constant below the lowest level. The pressure at the faces is hydrostatic:
     ln p = ln ps - integral of g / (R Tv) dz. The inverse of temperature is linear in height and averaged, as there.
     raises  DataError if the data does not reach the top of the layers
     """
@@ -66,8 +67,8 @@ def layer_means(columns: Columns, faces: Array) -> tuple[Array, dict[str, Array]
         "temperature": columns.temperature, **columns.extra,
     }  # fmt: skip
     at_ground = dict(zip(("east", "north"), columns.ground_wind or (), strict=False))
-    if columns.ground_vapour is not None:
-        at_ground["water_vapour"] = columns.ground_vapour
+    ground_values = {"water_vapour": columns.ground_vapour, "temperature": columns.ground_temperature}
+    at_ground |= {name: values for name, values in ground_values.items() if values is not None}
     nodes = np.empty((1 + len(fields), len(columns.pressure) + 1, *ps.shape))
     for (name, values), node in zip(fields.items(), nodes[1:], strict=True):
         ground = at_ground.get(name)
@@ -113,6 +114,7 @@ def _heights(columns: Columns, pressure: Array, virtual: Array, inverse: Array) 
         return heights
     if columns.geopotential is None:
         heights[1:] = atmosphere.hypsometric_heights(pressure, inverse[1:], columns.surface_pressure)
+        heights[1:] += heights[1] * (inverse[1] / (0.5 * (inverse[0] + inverse[1])) - 1.0)  # from the ground's value
         return heights
     height = columns.geopotential / GRAVITY
     ground = height_of_pressure(columns.pressure, height, virtual[1:], columns.surface_pressure)

@@ -11,6 +11,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, HEAT_CAPACITY_DRY_AIR
+from airshed.core.saturation import mixed_phase_saturation
 from airshed.grid import Grid
 from airshed.kernels.one_pass import one_pass
 from airshed.models.air.light import cos_zenith, day_length
@@ -106,7 +107,7 @@ class Diagnosis:
         air = given["water_vapour"], given["temperature"], given["pressure"]
         if not instant.temperature_is_read:
             return atmosphere.possible_covers(*air, self._grid.level, self._land)
-        humidity = relative_humidity(*air)
+        humidity = relative_humidity(*air, mixed_phase_saturation)
         return atmosphere.diagnosed_cover(humidity, self._grid.level, self._land)[None]
 
     def _ground(self, instant: Instant, covers: Array, index: int) -> _Ground:
@@ -163,7 +164,7 @@ class Diagnosis:
         if instant.temperature_is_read:
             excess = np.minimum(np.maximum(8.5 * ground.heat / np.maximum(ground.friction, 0.1), 0.0), 3.0)
             air = _potential_temperature_and_winds(instant)
-            thermal = boundary_layer.richardson_height(*air, self._grid.level, ground.friction, excess)
+            thermal = boundary_layer.richardson_height(*air, self._grid.level, excess)
             mechanical = boundary_layer.equilibrium_height(ground.friction, ground.inverse_obukhov, lat)
             mechanical = np.where(ground.inverse_obukhov > 0.0, mechanical, 0.0)
         else:

@@ -181,12 +181,13 @@ class Era5Columns:
             dry = thickness_temperature(pressure, geopotential, np.zeros(pressure.shape))
             surface_pressure = pressure_of_height(pressure, geopotential / GRAVITY, dry, ground)
 
-        # The wind at 10 m and the dew point at 2 m are used at the ground if the lowest level is higher.
+        # The wind at 10 m, and dew point and temperature at 2 m, are used at the ground if the lowest level is higher.
         low_wind = None if on_model_levels or not {"u10", "v10"} <= given.keys() else (given["u10"], given["v10"])
         temperature, ground_vapour = given.get("t"), None
         vapour = self._vapour(given, when, pressure, surface_pressure, geopotential)
         if "d2m" in given and not on_model_levels:
             ground_vapour = saturation_vapour_pressure(given["d2m"]) / surface_pressure
+        low_temperature = given.get("t2m") if temperature is not None and not on_model_levels else None
         if temperature is None:
             temperature = self._temperature(given, when, pressure, surface_pressure, vapour, geopotential)
         extra = {each.name: given[name] for each, name in self._head.extra if each.place == "cells"}
@@ -200,6 +201,7 @@ class Era5Columns:
             geopotential,
             low_wind,
             ground_vapour,
+            low_temperature,
             extra=extra,
         )
 

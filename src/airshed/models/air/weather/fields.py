@@ -263,7 +263,7 @@ _STANDARD: Final = "diagnosed: standard atmosphere (ISO 2533)"
 _PROFILE: Final = (
     "diagnosed: date and latitude (Collins & Langley 1999), humidity (77 %, Manabe & Wetherald 1967), hour; 6.5 K/km"
 )
-_RICHARDSON: Final = "diagnosed: bulk Richardson number 0.25 (Vogelezang & Holtslag 1996), at least 100 m"
+_RICHARDSON: Final = "diagnosed: bulk Richardson number 0.25 (Seidel et al. 2012), at least 100 m"
 _ENCROACHMENT: Final = (
     "diagnosed: heat since the morning (Tennekes 1973), friction (Zilitinkevich et al. 2007), at least 100 m"
 )
