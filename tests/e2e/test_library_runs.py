@@ -89,7 +89,7 @@ def test_emission_is_reported_by_kind_of_source(tmp_path: Path) -> None:
         variable = file.createVariable("TRACER2", "f8", ("lat", "lon"))
         variable.units = "mol s-1"
         variable[:] = 0.5
-    with simulation(tmp_path / "run", f'emissions.gridded=["{tmp_path}/field.nc"]') as sim:
+    with simulation(tmp_path / "run", f'emissions.gridded=[{{files=["{tmp_path}/field.nc"], partial=true}}]') as sim:
         sim.run()
         tables = {table.title: table for table in sim.summary().tables}
     amounts = {(row[0], row[1]): row[2] for row in tables["Emission"].rows}

@@ -11,6 +11,7 @@ import xarray as xr
 from tests.grid.rotated import RotatedPole, rotated_grid
 from tests.inverse.small import small
 from tests.laws.derivatives import TYPICAL
+from tests.models.air.emissions.gridded_files import gridded
 
 import airshed
 from airshed.bmi.grids import grid_of
@@ -24,7 +25,7 @@ from airshed.inverse.receptors.receptor import Receptor
 from airshed.inverse.verify.derivative_tests import dot_products
 from airshed.inverse.verify.recording import record_case
 from airshed.models.air.case import Case
-from airshed.models.air.emissions import AreaEmissions, AreaSource, GriddedEmissions, PointEmissions, PointSource
+from airshed.models.air.emissions import AreaEmissions, AreaSource, PointEmissions, PointSource
 from airshed.models.air.landcover import land_fraction
 from airshed.models.air.weather.dataset import DatasetMeteorology
 from airshed.observations.selection import bilinear
@@ -183,7 +184,7 @@ def test_land_and_gridded_emission_are_those_of_the_places() -> None:
     assert land_fraction(GRID) == pytest.approx(1.0, abs=0.05)
     data = xr.Dataset({"NO": (("lat", "lon"), np.ones((40, 60)), {"units": "mol m-2 s-1"})},
                       {"lat": 47.0 + 0.2 * np.arange(40), "lon": 1.0 + 0.2 * np.arange(60)})  # fmt: skip
-    found = GriddedEmissions(data, GRID, np.datetime64("2022-06-01"), ["NO"])
+    found = gridded(data, GRID, np.datetime64("2022-06-01"), ["NO"])
     assert found.rate(0.0).sum() == pytest.approx(GRID.cell_area.sum(), rel=1e-4)
     assert not found.notices()
 

@@ -43,7 +43,7 @@ def test_a_gradient_killed_anywhere_resumes_with_the_same_bits(tmp_path: Path) -
             assert float(where) - 0.3 <= at, each
 
 
-GRIDDED = {"gridded": ["gridded.nc"]}
+GRIDDED = {"gridded": [{"files": ["gridded.nc"], "partial": True}]}
 
 
 def write_gridded(folder: Path, rate: float) -> None:

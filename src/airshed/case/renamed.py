@@ -6,7 +6,6 @@ from typing import Final
 RENAMED: Final = {
     "time.longest": "time.maximum_step",
     "meteorology.daily_mixing": "meteorology.daytime_diffusivity",
-    "emissions.any_year": "emissions.climatology",
     "horizontal_diffusion.least": "horizontal_diffusion.minimum_diffusivity",
     "horizontal_diffusion.most": "horizontal_diffusion.maximum_diffusivity",
     "wet_deposition.origin": "wet_deposition.precipitation_top",

@@ -90,11 +90,16 @@ def _cached(path: Path, stamp: int, is_griddesc: bool) -> FileGrid:
     if is_griddesc:
         return _of_griddesc(path.with_name(path.name.partition(":")[0]), path.name.partition(":")[2])
     with open_file(path) as dataset:
-        if "MAP_PROJ" in dataset.attrs:
-            return _of_wrf(dataset, path)
-        if "GDTYP" in dataset.attrs:
-            return ioapi_grid(dataset.attrs, path)
-        return grid_of_dataset(dataset, path)
+        return dataset_grid(dataset, path)
+
+
+def dataset_grid(dataset: "xr.Dataset", path: Path) -> FileGrid:
+    """Return the horizontal grid of an open file: of WRF, of the I/O API, or of CF coordinates; raise DataError."""
+    if "MAP_PROJ" in dataset.attrs:
+        return _of_wrf(dataset, path)
+    if "GDTYP" in dataset.attrs:
+        return ioapi_grid(dataset.attrs, path)
+    return grid_of_dataset(dataset, path)
 
 
 def _of_wrf(dataset: "xr.Dataset", path: Path) -> FileGrid:

@@ -44,9 +44,10 @@ def plain_values(path: Path, name: str) -> NDArray[Any]:
         return np.asarray(file[name][:])
 
 
-def open_netcdf(path: Path) -> "xr.Dataset":
+def open_netcdf(path: Path, *, decode_times: bool = True) -> "xr.Dataset":
     """Return a netCDF file whose values are read lazily, inside :func:`reading`.
 
+    decode_times  whether times become dates; otherwise they are the numbers of the file
     raises  DataError for a file that is missing, not netCDF, truncated or damaged
     """
     start = _first_bytes(path)
@@ -57,7 +58,9 @@ def open_netcdf(path: Path) -> "xr.Dataset":
     import xarray as xr
 
     with reading(path):
-        dataset = xr.open_dataset(path, engine="netcdf4", decode_timedelta=False, cache=False)
+        dataset = xr.open_dataset(
+            path, engine="netcdf4", decode_timedelta=False, cache=False, decode_times=decode_times
+        )
     try:
         _check_packing(path, dataset)
     except DataError:
@@ -67,11 +70,11 @@ def open_netcdf(path: Path) -> "xr.Dataset":
         # xarray would return integers if a missing-value mark is declared but does not occur
         packing = set(variable.encoding)
         if variable.dtype.kind in "iu" and packing & {"_FillValue", "missing_value"} and packing & _SCALING:
-            return _with_real_scales(path, dataset)
+            return _with_real_scales(path, dataset, decode_times)
     return dataset
 
 
-def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
+def _with_real_scales(path: Path, dataset: "xr.Dataset", decode_times: bool) -> "xr.Dataset":
     """Return a file with integer scale factors and offsets converted to floating point."""
     import xarray as xr
 
@@ -81,15 +84,15 @@ def _with_real_scales(path: Path, dataset: "xr.Dataset") -> "xr.Dataset":
         for variable in raw.variables.values():
             for key in _SCALING & set(variable.attrs):
                 variable.attrs[key] = np.float64(variable.attrs[key])
-        decoded = xr.decode_cf(raw, decode_timedelta=False)
+        decoded = xr.decode_cf(raw, decode_timedelta=False, decode_times=decode_times)
     decoded.set_close(raw.close)
     return decoded
 
 
-def open_file(path: Path) -> "xr.Dataset":
+def open_file(path: Path, *, decode_times: bool = True) -> "xr.Dataset":
     """Return a netCDF or GRIB file with values that are read lazily; raise DataError for any other file."""
     if not _first_bytes(path).startswith(GRIB):
-        return open_netcdf(path)
+        return open_netcdf(path, decode_times=decode_times)
     from airshed.io.grib import open_grib
 
     return open_grib(path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -29,6 +30,7 @@ class ProcessContext:
     inside         window of the columns of this rank in `around`
     provided       objects that the model provides, by type, see :func:`airshed.process.kinds.need`
     files          function that returns the files of the case for patterns; its second argument is the key for messages
+    length         of the case [s]; infinite if unknown
     total          function that sums (..., lat, lon) over the columns of all ranks; all ranks must call it
     """
 
@@ -45,6 +47,7 @@ class ProcessContext:
     provided: Mapping[type, object] = field(default_factory=dict)
     files: Callable[[Iterable[str], str], list[Path]] = lambda patterns, key: []
     total: Callable[[Array], Array] = lambda columns: np.asarray(columns.sum(axis=(-2, -1)))
+    length: float = inf
 
     def offers(self, name: str, seconds: float) -> Array | float:
         """Return an input of :data:`airshed.process.kinds.OFFERED` by name, at a time [s]."""

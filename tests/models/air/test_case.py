@@ -78,8 +78,8 @@ def write(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize("pattern", [".", "/", "..", "//"])
 def test_a_pattern_that_names_no_file_is_refused(pattern: str) -> None:
     case = Case.from_dict(small(emissions={"gridded": [pattern]}))
-    with pytest.raises(CaseError, match=r"emissions\.gridded = .* (not a valid file name|no such file)"):
-        case.files(case.emissions.gridded, "emissions.gridded")
+    with pytest.raises(CaseError, match=r"emissions\.gridded\.0 = .* (not a valid file name|no such file)"):
+        case.files(case.emissions.gridded[0].files, "emissions.gridded.0")
 
 
 @pytest.mark.parametrize(

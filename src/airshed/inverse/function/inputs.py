@@ -147,7 +147,8 @@ def gradient_by_factors(
 def _parts(source: Source, controls: Sequence[ControlSection]) -> list[SourcePart]:
     mine = [each for each in controls if set(each.species) & set(source.species)]
     if not isinstance(source, Inventory | StackEmissions):
-        acting = [ActiveControl(each, None) for each in mine if not each.sectors and not each.regions]
+        sector = getattr(source, "sector", "")
+        acting = [ActiveControl(c, None) for c in mine if not c.regions and (not c.sectors or sector in c.sectors)]
         return [_part(source, acting)]
     sectors = _alike(source.sectors, lambda name: tuple(not c.sectors or name in c.sectors for c in mine))
     countries = _alike(source.countries, lambda name: tuple(_region(c, name) for c in mine))
@@ -194,6 +195,8 @@ def _check(sources: Sequence[Source], controls: Sequence[ControlSection]) -> Non
             known = [
                 name for each in inventories for name in (each.sectors if key == "sectors" else each.countries) if name
             ]
+            if key == "sectors":
+                known += [name for each in sources if (name := getattr(each, "sector", ""))]
             for name in listed:
                 if name not in known:
                     why = suggestion(name, known) if known else _EVERYWHERE

@@ -108,7 +108,7 @@ def _by_sector(source: Source) -> dict[str, Source]:
     """Return the parts of stacks by sector; another source is one part."""
     if isinstance(source, StackEmissions):
         return {sector: source.selected([sector]) for sector in source.sectors}
-    return {"": source}
+    return {getattr(source, "sector", ""): source}
 
 
 def _of_inventory(model: AirModel, whole: Inventory, sources: Mapping[float, Array]) -> Iterator[Contribution]:

@@ -32,9 +32,10 @@ def ranking(found: "xr.Dataset") -> Report:
     value = _PPB * float(found["value"])
     rows = rows_of(found)
     emitted = [row for row in rows if row["source"] == INVENTORY]
+    of_sectors = [row for row in rows if row["sector"]]  # of the inventory and of gridded files
     tables = [
         _table("By country: all its sectors and pollutants", ("country",), _summed(emitted, ("country",)), unit, value),
-        _table("By sector: all countries and pollutants", ("sector",), _summed(emitted, ("sector",)), unit, value),
+        _table("By sector: all countries and pollutants", ("sector",), _summed(of_sectors, ("sector",)), unit, value),
         _table("By pollutant", ("species",), _summed(emitted, ("species",)), unit, value),
     ]
     tables = [table for table in tables if table.rows]

@@ -437,6 +437,7 @@ def process_context(
         whole.part(wider), window.within(wider),
         {species.name: species.molar_mass for species in network.species},
         {type(each): each for each in provided}, case.files, subdomain.total_over_columns,
+        case.time.length.value,
     )  # fmt: skip
 
 

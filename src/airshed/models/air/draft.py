@@ -34,8 +34,10 @@ WEATHER: Final = ("wrf", "era5", "files")
 MARGIN: Final = 5
 """Cells at each side of a WRF domain in which WRF nudges to its boundary (spec_bdy_width)."""
 _TIME: Final = "(s|h|hr|y|yr|year|month|day)"
-_FLUX: Final = re.compile(rf"(k?g|mol\w*|t|T|Tg|[Tt]onnes?)\b.*(\b{_TIME}(-1|\^-1|\*\*-1)|/ ?{_TIME})|[Tt]onnes?")
-"""Units of emission: an amount or a mass per time."""
+_FLUX: Final = re.compile(
+    rf"([kMTGu]?g[A-Z0-9]*|mol\w*|t|T|[Tt]onnes?)\b.*(\b{_TIME}(-1|\^-1|\*\*-1)|/ ?{_TIME})|[Tt]onnes?|[TM]g"
+)
+"""Units of emission: an amount or a mass, mostly per time."""
 _RATIO: Final = frozenset(
     {"mol mol-1", "mol/mol", "ppb", "ppbv", "ppm", "ppmv", "kg kg-1", "kg/kg", "kg kg**-1", "ppt"}
 )
@@ -45,7 +47,7 @@ _SCALE_HEIGHT: Final = 7000.0  # of the lower stratosphere and troposphere [m], 
 
 def kind_of_file(path: Path) -> FileKind:
     """Return the content of a file, from its attributes, variables and units; raise DataError if unreadable."""
-    with open_file(path) as dataset:
+    with open_file(path, decode_times=False) as dataset:
         names = {str(name) for name in dataset.data_vars}
         if "MAP_PROJ" in dataset.attrs and {"U", "V", "PH"} <= names:
             return "wrf"
@@ -326,7 +328,8 @@ def _emissions(
 ) -> str:
     """Return the section [emissions]: the files, or a release in the middle of the area."""
     if files:
-        return f"[emissions]\ngridded = {_paths(folder, files)}\nbiogenic = true # isoprene of vegetation\n"
+        block = f"[[emissions.gridded]]\nfiles = {_paths(folder, files)}\n"
+        return f"[emissions]\nbiogenic = true # isoprene of vegetation\n\n{block}"
     x, y = (0.5 * (faces[0] + faces[-1]) for faces in (weather.grid.x_faces, weather.grid.y_faces))
     lon, lat = weather.grid.mapping.to_lonlat(np.array(x), np.array(y))
     west, east, south, north = area or (float(lon),) * 2 + (float(lat),) * 2

@@ -12,6 +12,7 @@ from airshed.kernels.backend import backend
 from airshed.models.air.boundary.field import BoundaryField, GivenBoundary, LateralBoundary
 from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
+from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.report import emission_notices
 from airshed.models.air.emissions.stacks import StackEmissions
@@ -189,6 +190,8 @@ def info(model: AirModel) -> ModelInfo:
         for name in (*source.pollutants, *source.sectors, *source.countries)
         if name
     ]
+    gridded = [source for source in model.parts.sources if isinstance(source, GriddedEmissions)]
+    scaled += [name for source in gridded for name in (*source.names, source.sector) if name and source.sector]
     groups = {
         **dict.fromkeys(species, "species"),
         **{name: "weather" for name in model.fields if weather_of_output(name)},

@@ -18,6 +18,7 @@ from airshed.models.air.emissions.report import (
     country_table,
     emission_notes,
     emission_rows,
+    file_table,
     sector_matrix,
     sector_table,
 )
@@ -90,7 +91,8 @@ def summary(model: "AirModel", *, brief: bool = False) -> Report:
     begin = min(model.baseline.seconds, model.seconds)  # during the spin-up, its begin
     emitted = emission_rows(parts.sources, parts.network, begin, model.seconds, parts.start)
     extremes = _extremes(model, list(parts.network.names))
-    tables = [] if brief else _all_tables(model, budget, emitted, extremes)
+    files = file_table(parts.sources, begin, model.seconds)
+    tables = [] if brief else _all_tables(model, budget, emitted, extremes, files)
     facts = _facts(model) | _closing_facts(model, budget, emitted)
     facts |= _empty_at_ground(model, budget, extremes) | _more_than_air(extremes)
     shown = [table for table in tables if table.rows]
@@ -98,7 +100,11 @@ def summary(model: "AirModel", *, brief: bool = False) -> Report:
 
 
 def _all_tables(
-    model: "AirModel", budget: BudgetTable, emitted: Sequence[SectorAmount], extremes: Table
+    model: "AirModel",
+    budget: BudgetTable,
+    emitted: Sequence[SectorAmount],
+    extremes: Table,
+    files: Table,
 ) -> list[Table]:
     names, families = list(model.parts.network.names), [FAMILIES[element] for element in model.families]
     *processes, _, clipped = model.budget.signs
@@ -116,6 +122,7 @@ def _all_tables(
         sector_matrix(emitted),
         sector_table(emitted),
         country_table(model.parts.sources),
+        files,
         _input(model),
     ]  # fmt: skip
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import xarray as xr
+from tests.models.air.emissions.gridded_files import gridded
 
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
 from airshed.models.air.case import Case
-from airshed.models.air.emissions import AreaEmissions, AreaSource, GriddedEmissions, PointEmissions, PointSource
+from airshed.models.air.emissions import AreaEmissions, AreaSource, PointEmissions, PointSource
 from airshed.models.air.emissions.report import emission_notes, emission_notices
 
 GRID = Grid.regular((1.0, 9.0), (46.0, 54.0), 1.0, [20.0])
@@ -35,26 +36,28 @@ def test_a_file_that_lies_outside_is_refused_with_both_extents(
     lon: np.ndarray, lat: np.ndarray | None, hint: str
 ) -> None:
     with pytest.raises(DataError, match=r"lies outside the area: it covers .*, the area is 1 to 9 E") as refusal:
-        GriddedEmissions(field(lon, lat), GRID, START)
+        gridded(field(lon, lat), GRID, START)
     assert refusal.match(hint)
 
 
 def test_what_a_file_does_not_cover_and_what_of_it_lies_outside_is_noted() -> None:
-    half = GriddedEmissions(field(np.arange(0.5, 5.0)), GRID, START)
+    with pytest.raises(DataError, match=r"covers only 50 % of the area: 0.5 to 4.5 E.* of 1 to 9 E.*partial = true"):
+        gridded(field(np.arange(0.5, 5.0)), GRID, START)
+    half = gridded(field(np.arange(0.5, 5.0)), GRID, START, partial=True)
     covered, outside = emission_notices([half])
     assert "covers 50 % of the area: 0.5 to 4.5 E, 45.5 to 54.5 N of 1 to 9 E, 46 to 54 N" in covered
     assert "outside the area are 36 % of CO" in outside  # a fifth of the columns, and a fifth of the rows of the rest
     assert emission_notes([half]) == half.notices()
     for lon in (np.arange(0.5, 10.0), np.arange(360.5, 370.0), np.arange(9.5, 0.0, -1.0), np.arange(-179.5, 180.0)):
-        assert GriddedEmissions(field(lon), GRID, START).notices() == []
+        assert gridded(field(lon), GRID, START).notices() == []
 
 
 def test_a_file_that_emits_nothing_in_the_area_is_noted() -> None:
     data = field(np.arange(-20.5, 20.0))
     far = data.copy(data={"CO": np.where(data.lon.values < -5.0, data.CO.values, 0.0)})
-    assert "all of its emission is outside" in GriddedEmissions(far, GRID, START).notices()[0]
+    assert "all of its emission is outside" in gridded(far, GRID, START).notices()[0]
     nothing = data.copy(data={"CO": 0.0 * data.CO.values})
-    assert "all of its values are 0" in GriddedEmissions(nothing, GRID, START).notices()[0]
+    assert "all of its values are 0" in gridded(nothing, GRID, START).notices()[0]
 
 
 def test_the_outside_part_of_an_area_source_is_noted() -> None:
@@ -110,20 +113,20 @@ def test_a_file_of_the_whole_circle_has_no_seam(area: tuple[float, float], first
     grid = Grid.regular(area, (46.0, 54.0), 1.0, [20.0])
     lon = first + np.arange(360.0)
     for axis in (lon, np.append(lon, first + 360.0)):
-        source = GriddedEmissions(field(axis, units="mol m-2 s-1"), grid, START)
+        source = gridded(field(axis, units="mol m-2 s-1"), grid, START)
         np.testing.assert_allclose(source.rate(0.0)[0, 0], np.broadcast_to(grid.cell_area, grid.shape[1:]), rtol=1e-9)
         assert source.notices() == []
 
 
 def test_the_area_of_cells_is_no_emission() -> None:
     data = field(np.arange(0.5, 10.0)).assign(cell_area=field(np.arange(0.5, 10.0), units="m2").CO)
-    assert GriddedEmissions(data, GRID, START, ["CO"]).species == ("CO",)
+    assert gridded(data, GRID, START, ["CO"]).species == ("CO",)
 
 
 def test_round_off_below_zero_is_zero() -> None:
     data = field(np.arange(0.5, 10.0))
     data.CO.values[3, 4] = -1e-9
-    assert GriddedEmissions(data, GRID, START).rate(0.0).min() == 0.0
+    assert gridded(data, GRID, START).rate(0.0).min() == 0.0
     data.CO.values[3, 4] = -1e-4
     with pytest.raises(DataError, match=r"CO is -0.0001 at lat 48.5, lon 4.5, level 0"):
-        GriddedEmissions(data, GRID, START)
+        gridded(data, GRID, START)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import xarray as xr
+from tests.models.air.emissions.gridded_files import gridded
 
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
-from airshed.models.air.emissions import GriddedEmissions
 
 GRID = Grid.regular((0.0, 4.0), (50.0, 52.0), 1.0, [20.0])
 MONTHS = np.arange("2022-01", "2023-02", dtype="datetime64[M]").astype("datetime64[ns]")
@@ -27,8 +27,8 @@ def fields(times: np.ndarray, bounds: np.ndarray | None = None, name: str = "tim
     return found
 
 
-def emitted(data: xr.Dataset, at: str, seconds: float = 0.0, **options: bool) -> float:
-    return float(GriddedEmissions(data, GRID, np.datetime64(at), **options).rate(seconds).sum())
+def emitted(data: xr.Dataset, at: str, seconds: float = 0.0, **options: object) -> float:
+    return float(gridded(data, GRID, np.datetime64(at), **options).rate(seconds).sum())
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_bounds_count_wherever_the_stamps_are() -> None:
     ends = fields(hours[1:], np.stack([hours[:-1], hours[1:]], axis=1))
     assert [emitted(ends, "2022-08-31", 3600.0 * hour) for hour in range(3)] == pytest.approx([1.0, 2.0, 3.0])
     gap = fields(hours[[0, 2]], np.stack([hours[[0, 2]], hours[[1, 3]]], axis=1))
-    assert GriddedEmissions(gap, GRID, hours[0]).changes == (0.0, 3600.0, 7200.0, 10800.0)
+    assert gridded(gap, GRID, hours[0]).changes == (0.0, 3600.0, 7200.0, 10800.0)
     with pytest.raises(DataError, match="emission is needed at 2022-08-31T01:30:00"):
         emitted(gap, "2022-08-31", 5400.0)
 
@@ -82,29 +82,59 @@ def test_years_hold_from_their_first_to_their_last_day() -> None:
 
 def test_months_of_another_year_are_refused_with_the_setting_that_takes_them() -> None:
     data = fields(MONTHS[:-1] + 14 * DAY)
-    with pytest.raises(DataError, match=r"needed at 2024-02-29T12:00:00; emissions.climatology = true"):
+    with pytest.raises(DataError, match=r"needed at 2024-02-29T12:00:00; repeat = .year. uses its twelve"):
         emitted(data, "2024-02-29T12:00")
-    assert emitted(data, "2024-02-29T12:00", climatology=True) == 2.0
-    source = GriddedEmissions(data, GRID, np.datetime64("2031-12-31T23:00"), climatology=True)
+    assert emitted(data, "2024-02-29T12:00", repeat="year") == 2.0
+    source = gridded(data, GRID, np.datetime64("2031-12-31T23:00"), repeat="year")
     assert (source.rate(0.0).sum(), source.rate(3600.0).sum()) == pytest.approx((12.0, 1.0))
     assert 3600.0 in source.changes
     from_july = fields(np.arange("2021-07", "2022-07", dtype="M8[M]"))
-    assert emitted(from_july, "1999-07-04", climatology=True) == pytest.approx(1.0)
-    with pytest.raises(CaseError, match=r"emissions.climatology = true needs the twelve months of a year"):
-        emitted(fields(MONTHS[:5]), "2022-02-01", climatology=True)
-    assert emitted(fields(MONTHS[:1]), "2024-02-29", climatology=True) == 1.0  # one field holds always
-    (note,) = GriddedEmissions(fields(MONTHS[:1]), GRID, np.datetime64("2024-02-29")).notes()
+    assert emitted(from_july, "1999-07-04", repeat="year") == pytest.approx(1.0)
+    assert emitted(fields(MONTHS[:5]), "2030-02-01", repeat="year") == 2.0
+    with pytest.raises(DataError, match="emission is needed at 2030-07-01"):
+        emitted(fields(MONTHS[:5]), "2030-07-01", repeat="year")
+    assert emitted(fields(MONTHS[:1]), "2024-02-29", repeat="year") == 1.0  # one field holds always
+    (note,) = gridded(fields(MONTHS[:1]), GRID, np.datetime64("2024-02-29")).notes()
     assert note.endswith("its fields are for all times: there is one, 2022-01-01")
+
+
+def test_one_of_several_years_is_chosen() -> None:
+    years = fields(np.arange("2019-01", "2021-01", dtype="M8[M]"))
+    with pytest.raises(CaseError, match=r"fields of 2019 to 2020; repeat = .year. needs one of them: year = 2020"):
+        emitted(years, "2022-02-01", repeat="year")
+    with pytest.raises(CaseError, match="has no fields of 2018; it has those of 2019, 2020"):
+        emitted(years, "2022-02-01", year=2018)
+    with pytest.raises(DataError, match="; year = 2020 uses the fields of that year"):
+        emitted(years, "2022-02-01")
+    assert (emitted(years, "2022-02-01", year=2019), emitted(years, "2019-02-01", year=2020)) == (2.0, 14.0)
+
+
+def test_hours_of_a_year_and_of_a_day_are_repeated() -> None:
+    hours = fields(np.arange("2021-02-27", "2021-03-03", dtype="M8[h]"))
+    assert (
+        emitted(hours, "2024-02-29T05:00", repeat="year") == emitted(hours, "2024-02-28T05:00", repeat="year") == 30.0
+    )
+    assert emitted(hours, "2024-03-01T00:00", repeat="year") == 49.0
+    assert emitted(hours, "2024-02-28T23:00", repeat="year", year=2021) == 48.0
+    leap = fields(np.arange("2024-02-28", "2024-03-02", dtype="M8[D]"))
+    assert [emitted(leap, f"2022-{day}", repeat="year") for day in ("02-28", "03-01")] == [1.0, 3.0]
+    day = fields(np.arange("2011-08-02", "2011-08-03", dtype="M8[h]"))
+    source = gridded(day, GRID, np.datetime64("2022-08-31T12:00"), repeat="day")
+    assert [source.rate(3600.0 * hour).sum() for hour in (-1, 0, 11, 12, 36)] == [12.0, 13.0, 24.0, 1.0, 1.0]
+    with pytest.raises(DataError, match=r"repeat = .day. uses its day for every day"):
+        emitted(day, "2022-08-31")
+    with pytest.raises(CaseError, match="fields of more than a day"):
+        emitted(hours, "2022-08-31", repeat="day")
 
 
 def test_the_spin_up_repeats_the_first_day() -> None:
     hours = np.arange("2022-08-31T00", "2022-09-01T00", dtype="M8[h]")
-    source = GriddedEmissions(fields(hours), GRID, np.datetime64("2022-08-31"))
+    source = gridded(fields(hours), GRID, np.datetime64("2022-08-31"))
     for late, hour in ((-1.0, 24), (-3600.0, 24), (-6 * 3600.0, 19), (-24 * 3600.0, 1), (-49 * 3600.0, 24)):
         assert source.rate(late).sum() == pytest.approx(hour)
     quarters = hours[0] + np.arange(97) * np.timedelta64(15, "m")
-    assert -900.0 in GriddedEmissions(fields(quarters), GRID, np.datetime64("2022-08-31")).changes
-    short = GriddedEmissions(fields(hours[:3]), GRID, np.datetime64("2022-08-31"))
+    assert -900.0 in gridded(fields(quarters), GRID, np.datetime64("2022-08-31")).changes
+    short = gridded(fields(hours[:3]), GRID, np.datetime64("2022-08-31"))
     with pytest.raises(DataError, match=r"needed at 2022-08-31T23:00:00 .the spin-up repeats the first day"):
         short.rate(-3600.0)
 
@@ -128,7 +158,7 @@ def test_how_times_are_taken_is_noted_and_files_keep_their_bounds(tmp_path) -> N
     data = fields(MONTHS[:-1] + 14 * DAY, BOUNDS)
     data["time"].encoding["units"] = data["time_bnds"].encoding["units"] = "hours since 2022-01-01"
     data.to_netcdf(tmp_path / "months.nc")
-    source = GriddedEmissions(tmp_path / "months.nc", GRID, np.datetime64("2022-01-03"))
+    source = gridded(tmp_path / "months.nc", GRID, np.datetime64("2022-01-03"))
     assert source.rate(0.0).sum() == pytest.approx(1.0)
     assert source.notes() == [f"{tmp_path / 'months.nc'}: its fields are for the bounds of its times"]
 
@@ -137,7 +167,7 @@ def test_a_missing_time_is_noticed() -> None:
     hours = np.datetime64("2022-08-31T00:00") + np.arange(8) * np.timedelta64(1, "h")
 
     def notices(times: np.ndarray) -> list[str]:
-        found = GriddedEmissions(fields(times), GRID, np.datetime64("2022-08-31T00:00"))
+        found = gridded(fields(times), GRID, np.datetime64("2022-08-31T00:00"))
         return [each for each in found.notices() if "missing" in each]
 
     (line,) = notices(np.delete(hours, [3, 4]))

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
+from tests.models.air.emissions.gridded_files import gridded
 
 from airshed.core.errors import CaseError, DataError
 from airshed.grid import Grid
-from airshed.models.air.emissions import CombinedEmissions, GriddedEmissions, PointEmissions, PointSource
+from airshed.models.air.emissions import CombinedEmissions, PointEmissions, PointSource
 
 GRID = Grid.regular((0.0, 4.0), (50.0, 52.0), 0.5, [20.0, 100.0, 1000.0])
 START = np.datetime64("2022-08-31T00:00:00")
@@ -20,7 +21,7 @@ def dataset(name="CO", units="mol s-1", **axes):
 
 
 def test_amounts_are_conserved_on_the_way_to_the_grid():
-    source = GriddedEmissions(dataset(), GRID, START)
+    source = gridded(dataset(), GRID, START)
     assert source.species == ("CO",)
     assert source.levels == 1
     rate = source.rate(0.0)
@@ -31,7 +32,7 @@ def test_amounts_are_conserved_on_the_way_to_the_grid():
 def test_what_is_outside_is_cut_and_axes_may_come_in_any_order():
     data = dataset().assign_coords(lon=np.arange(0.2, 4.0, 0.4) + 358.0).sortby("lat", ascending=False)
     data = data.rename(lat="latitude", lon="longitude").transpose("longitude", "latitude")
-    assert GriddedEmissions(data, GRID, START).rate(0.0).sum() == pytest.approx(50.0, rel=1e-12)
+    assert gridded(data, GRID, START, partial=True).rate(0.0).sum() == pytest.approx(50.0, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_what_is_outside_is_cut_and_axes_may_come_in_any_order():
 def test_units_per_cell(units, factor):
     data = dataset(units=units)
     data.CO.attrs["molar_mass"] = 0.028
-    assert GriddedEmissions(data, GRID, START).rate(0.0).sum() == pytest.approx(100.0 * factor)
+    assert gridded(data, GRID, START).rate(0.0).sum() == pytest.approx(100.0 * factor)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_units_per_area(units, factor):
     data = dataset(units=units)
     data.CO.attrs["molar_mass"] = 0.028
     area = GRID.cell_area.sum()
-    assert GriddedEmissions(data, GRID, START).rate(0.0).sum() == pytest.approx(area * factor)
+    assert gridded(data, GRID, START).rate(0.0).sum() == pytest.approx(area * factor)
 
 
 def test_levels_and_hours():
@@ -59,7 +60,7 @@ def test_levels_and_hours():
     data["CO"] = data.CO * xr.DataArray([1.0, 2.0, 3.0], dims="time") * xr.DataArray([1.0, 10.0], dims="level")
     data["CO"].attrs["units"] = "mol s-1"
     data["NO"] = dataset("NO").NO
-    source = GriddedEmissions(data, GRID, START, ["NO", "CO"])
+    source = gridded(data, GRID, START, ["NO", "CO"])
     assert source.species == ("CO", "NO")
     assert source.rate(0.0).sum(axis=(2, 3)) == pytest.approx(np.array([[100.0, 1000.0], [100.0, 0.0]]))
     assert np.array_equal(source.rate(7199.0), source.rate(0.0))
@@ -72,13 +73,13 @@ def test_levels_and_hours():
 
 def test_a_file_is_read_like_a_dataset(tmp_path):
     dataset().to_netcdf(tmp_path / "co.nc")
-    assert GriddedEmissions(tmp_path / "co.nc", GRID, START).rate(0.0).sum() == pytest.approx(100.0)
+    assert gridded(tmp_path / "co.nc", GRID, START).rate(0.0).sum() == pytest.approx(100.0)
     with pytest.raises(DataError, match=r"ch4.nc does not exist"):
-        GriddedEmissions(tmp_path / "ch4.nc", GRID, START)
+        gridded(tmp_path / "ch4.nc", GRID, START)
     broken = tmp_path / "broken.nc"
     broken.write_bytes((tmp_path / "co.nc").read_bytes()[:3000])
     with pytest.raises(DataError, match=r"broken.nc is truncated or damaged"):
-        GriddedEmissions(broken, GRID, START)
+        gridded(broken, GRID, START)
 
 
 def spoil(**changes):
@@ -99,7 +100,6 @@ def spoil(**changes):
         (spoil(value=np.nan), "CO is nan at lat 50.7, lon 1"),
         (spoil(attributes={"units": "ppb"}), "CO: units"),
         (spoil(attributes={"units": ""}), "CO: units"),
-        (spoil(attributes={"units": "kg s-1"}), "CO is a mass: it needs the attribute molar_mass in kg/mol"),
         (spoil(attributes={"units": "kg m-2 month-1"}), "divide by the seconds of each month"),
         (lambda data: data.expand_dims(level=[20.0, 92.0]), "its levels are 20.0, 92.0; they must be the indices"),
         (lambda data: data.expand_dims(level=[1, 0]), "its levels are 1, 0; they must be"),
@@ -124,14 +124,15 @@ def spoil(**changes):
         (lambda data: data.expand_dims(time=2), "its dimension time has no values"),
         (lambda data: data.expand_dims(time=np.array(["2022-08-31", "NaT"], "M8[ns]")), "its times must be dates"),
         (lambda data: data.assign(CO=data.CO.astype(str)), "CO has values of type text"),
-        (spoil(value=1e300), r"CO is 1e\+300 mol/s from a cell"),
+        (spoil(value=1e300), r"CO is 1e\+300 at lat 50.7, lon 1.*missing = .zero."),
+        (spoil(value=1e14), r"CO is 1e\+14 mol/s from a cell"),
         (spoil(attributes={"units": "kg s-1", "molar_mass": "heavy"}), "not 'heavy'"),
         (lambda data: data[["lat", "lon"]], "has no variable with the dimensions"),
     ],
 )
 def test_faulty_fields_are_refused(change, message):
     with pytest.raises((DataError, CaseError), match=message) as caught:
-        GriddedEmissions(change(dataset()), GRID, START, ["CO", "NO"])
+        gridded(change(dataset()), GRID, START, ["CO", "NO"])
     assert len(str(caught.value).splitlines()) <= 2
 
 
@@ -167,7 +168,7 @@ def test_faulty_points_are_refused(lon, lat, height, rate, message):
 
 
 def test_sources_add_up():
-    fields = GriddedEmissions(dataset(), GRID, START)
+    fields = gridded(dataset(), GRID, START)
     points = PointEmissions([PointSource("NO", 1.2, 50.7, 50.0, 3.0), PointSource("CO", 1.2, 50.7, 5.0, 7.0)], GRID)
     both = CombinedEmissions([points, fields])
     assert both.species == ("NO", "CO")
@@ -191,14 +192,21 @@ def test_sources_add_up():
 )
 def test_texts_for_numbers_are_refused(change, message):
     with pytest.raises(DataError, match=message):
-        GriddedEmissions(change(dataset()), GRID, START)
+        gridded(change(dataset()), GRID, START)
 
 
 def test_a_compound_of_the_inventory_that_the_mechanism_lacks_is_left_out_and_told():
     data = dataset().assign(SO2=dataset("SO2").SO2)
-    source = GriddedEmissions(data, GRID, START, ["CO"], compounds=["SO2", "NO"])
+    source = gridded(data, GRID, START, ["CO"], compounds=["SO2", "NO"])
     assert source.species == ("CO",)
     assert source.notices() == ["the emission dataset: no species for SO2: left out"]
-    assert GriddedEmissions(data, GRID, START, ["O3"], compounds=["SO2", "CO"]).species == ()
-    with pytest.raises(CaseError, match="'SO2' is not a species of the mechanism"):
-        GriddedEmissions(data, GRID, START, ["CO"], compounds=["NO"])
+    assert gridded(data, GRID, START, ["O3"], compounds=["SO2", "CO"]).species == ()
+    with pytest.raises(CaseError, match="'SQ2' is not a species of the mechanism"):
+        gridded(data.rename(SO2="SQ2"), GRID, START, ["CO"])
+
+
+def test_a_mass_needs_the_molar_mass_of_an_unknown_substance():
+    data = dataset("XYZ", units="kg s-1")
+    with pytest.raises(DataError, match="XYZ is a mass: it needs the attribute molar_mass in kg/mol"):
+        gridded(data, GRID, START)
+    assert gridded(dataset("CO", units="kg s-1"), GRID, START, ["CO"]).rate(0.0).sum() == pytest.approx(1e5 / 28.0101)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from tests.models.air.emissions.gridded_files import gridded
 
 from airshed.grid import Grid
 from airshed.grid.window import Window
@@ -31,7 +32,7 @@ def inventory(tmp_path_factory, small_inventory, species):
     return build_inventory(InventorySettings(folder), GRID, START, species)
 
 
-def gridded():
+def fields():
     random = np.random.default_rng(5)
     coords = {
         "time": START + np.array([0, 2], "timedelta64[h]"),
@@ -40,9 +41,7 @@ def gridded():
         "lon": np.arange(1.2, 9.0, 0.31),
     }
     shape = [len(values) for values in coords.values()]
-    return GriddedEmissions(
-        xr.Dataset({"CO": (list(coords), random.random(shape), {"units": "mol s-1"})}, coords), GRID, START
-    )
+    return gridded(xr.Dataset({"CO": (list(coords), random.random(shape), {"units": "mol s-1"})}, coords), GRID, START)
 
 
 def points():
@@ -51,7 +50,7 @@ def points():
 
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_a_parts_rate_is_the_wholes_cut(inventory, window):
-    for source in (inventory, gridded(), points()):
+    for source in (inventory, fields(), points()):
         part = source.part(window)
         assert (part.species, part.levels) == (source.species, source.levels)
         for seconds in (0.0, 7.5 * 3600.0):

@@ -160,6 +160,14 @@ def case_notices(case: Case, network: ReactionNetwork) -> list[str]:
     return [*([_ONE_SWEEP] if alone else []), *code, *idle_settings(case), *_idle_releases(case)]
 
 
+_WITHOUT_SOURCES = "without emissions.inventory, emissions.gridded or emissions.stacks"
+
+
+def _has_factors(case: Case) -> bool:
+    """Return whether a case has sources on which factors of ``emissions.scale`` act."""
+    return bool(case.emissions.inventory or case.emissions.gridded or case.emissions.stacks)
+
+
 def idle_settings(case: Case) -> list[str]:
     """Return a line for each setting of a case that differs from its default and has no effect."""
     integrator, kind = case.chemistry.integrator, case.meteorology.kind
@@ -172,11 +180,7 @@ def idle_settings(case: Case) -> list[str]:
         ("meteorology", () if kind == "uniform" else _OF_UNIFORM, by_kind),
         ("meteorology", () if kind in ("era5", "files", "wrf") else ("files",), by_kind),
         ("emissions", ("year",) if case.emissions.inventory is None else (), "without emissions.inventory"),
-        (
-            "emissions",
-            () if case.emissions.inventory or case.emissions.stacks else ("scale",),
-            "without emissions.inventory or emissions.stacks",
-        ),
+        ("emissions", () if _has_factors(case) else ("scale",), _WITHOUT_SOURCES),
         ("assimilation", apart if case.assimilation.scheme == "none" else (), 'with assimilation.scheme = "none"'),
         ("boundary", ("scale",) if case.boundary.profiles == "zero" else (), 'with boundary.profiles = "zero"'),
     ]

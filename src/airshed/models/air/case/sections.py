@@ -17,6 +17,7 @@ from airshed.case import sections as general
 from airshed.case.values import YEARS, Interval, Length, PathText, Text, some
 from airshed.core.settings import KEY, KeywordUnion, Number, Section, Switch, Whole, quantity_range, refuse, setting
 from airshed.core.units import Quantity
+from airshed.models.air.case.gridded import GriddedSections
 from airshed.program.integrators import SPLITTINGS as _SPLITTINGS
 
 Pause = Annotated[Quantity, quantity_range("s", least="1 s", most="10 year", or_zero=True)]
@@ -237,12 +238,13 @@ class EmissionsSection(Section):
     biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature, radiation and season.")
     scale: Mapping[str, Factor] = setting(
         {},
-        "Factors on pollutants, sectors and countries of the inventory, and on pollutants and sectors of stacks, or on "
-        'combinations joined by a slash: `{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
+        "Factors on pollutants, sectors and countries of the inventory, and on pollutants and sectors of stacks and "
+        'gridded files, or on combinations joined by a slash: `{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
         unit="1",
     )
-    gridded: tuple[PathText, ...] = setting((), "netCDF files of gridded emissions, relative to the case.")
-    climatology: Switch = setting(False, "Whether the twelve months of each gridded file are used for every year.")
+    gridded: GriddedSections = setting(
+        (), "Gridded emission: files, or tables `[[emissions.gridded]]` with their settings."
+    )
     point: tuple[PointSource, ...] = setting((), "Point sources.")
     stacks: tuple[StackTable, ...] = setting((), "Tables of stacks.")
     area: tuple[AreaSource, ...] = setting((), "Area sources; the fluxes of overlapping ones are added.")

@@ -1,7 +1,9 @@
 """Emission: the inventory of national totals, prescribed fields, single sources, and their shared parts."""
 
 from airshed.models.air.emissions.builder import build_inventory
-from airshed.models.air.emissions.gridded import GriddedEmissions
+from airshed.models.air.emissions.fields import FieldSettings
+from airshed.models.air.emissions.gridded import GriddedEmissions, replaced
+from airshed.models.air.emissions.gridded_files import GriddedContext, read_gridded
 from airshed.models.air.emissions.inventory import CountryTotal, Inventory, SectorAmount
 from airshed.models.air.emissions.sources import (
     AreaEmissions,
@@ -19,6 +21,8 @@ __all__ = [
     "AreaSource",
     "CombinedEmissions",
     "CountryTotal",
+    "FieldSettings",
+    "GriddedContext",
     "GriddedEmissions",
     "Inventory",
     "InventorySettings",
@@ -29,5 +33,7 @@ __all__ = [
     "StackInput",
     "StackTable",
     "build_inventory",
+    "read_gridded",
     "read_stacks",
+    "replaced",
 ]

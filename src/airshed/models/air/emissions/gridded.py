@@ -1,223 +1,239 @@
-"""Gridded emission: fields of a dataset or a netCDF file, regridded to the grid of the case."""
+"""Gridded emission: fields of netCDF files of any known layout, regridded to the grid of the case."""
 
-from collections.abc import Collection, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import numpy as np
 
 from airshed.core.arrays import Array
-from airshed.core.constants import EARTH_RADIUS
-from airshed.core.data import is_dataset, kind, numbers, without_round_off
-from airshed.core.errors import CaseError, DataError
+from airshed.core.constants import SECONDS_PER_DAY
+from airshed.core.errors import CaseError
 from airshed.core.text import listed, suggestion
-from airshed.core.units import quantity
-from airshed.grid import Grid
-from airshed.grid.coordinates import to_degrees, unique_longitudes
-from airshed.grid.regrid import Regridder
-from airshed.io.netcdf import load_netcdf
-from airshed.models.air.emissions.periods import read_periods
-from airshed.models.air.emissions.sources import MappedEmissions
+from airshed.grid.window import Window
+from airshed.models.air.emissions.fields import FieldSettings
+from airshed.models.air.emissions.inventory import add_up
+from airshed.models.air.emissions.periods import Periods
+from airshed.models.air.emissions.profiles import TimeProfiles
+from airshed.models.air.emissions.sectors import SECTORS
+from airshed.models.air.emissions.sources import HOUR, MappedEmissions, hour_of
+from airshed.models.air.emissions.targets import Target
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
+
+_LEAST_SHARE: Final = 1e-9
+SHIPPED_TABLES: Final = "cases/west-europe/emissions"
+"""Shipped profiles and countries, used where the case has no inventory."""
 
 
-_UNITS = ("mol/s", "kg/s", "mol/m2/s", "kg/m2/s")
-MOST_FROM_A_CELL = 1e12  # upper limit of emission from a cell [mol/s]; global emission of CO2 is 3e7
-_LEAST_SHARE = 1e-9
-_NAMES = {"latitude": "lat", "longitude": "lon"}
+class FileTotal(NamedTuple):
+    """Emission of a file [kg/day], or [mol/day] where the mass is unknown: mean of the fields that a run uses."""
+
+    file: str
+    layout: str
+    name: str
+    sector: str
+    unit: str
+    whole: float
+    inside: float
+
+
+@dataclass(frozen=True, eq=False)
+class SectorProfile:
+    """Time profile of one sector in the local times of the cells.
+
+    within  period of the fields that are multiplied: "year", "month" or "day"
+    """
+
+    profiles: TimeProfiles
+    zones: Sequence[tuple[object, Array]]
+    within: str
+
+    def factor(self, hour: int) -> Array | float:
+        """Return the factor in an hour [hours since 1970 UTC], of each cell (ny, nx) or of all."""
+        instant = datetime.fromtimestamp(hour * HOUR, UTC)
+        each = [
+            float(self.profiles.factors_within(instant.astimezone(zone), self.within)[0])  # type: ignore[arg-type]
+            for zone, _ in self.zones
+        ]
+        if len(each) == 1:
+            return each[0]
+        return np.asarray(sum(factor * mask for factor, (_, mask) in zip(each, self.zones, strict=True)))
+
+    def part(self, window: Window) -> "SectorProfile":
+        """Return the profile of the cells in a window."""
+        return SectorProfile(self.profiles, [(zone, window.of(mask)) for zone, mask in self.zones], self.within)
+
+
+@dataclass(frozen=True, eq=False)
+class SectorFields:
+    """Fields of one sector on the grid of a case.
+
+    targets  pollutants or species
+    fields   [mol/s or kg/s per cell] (records, targets, levels, ny, nx);  periods  of the records
+    height   share of each layer [1] (layers,), None if the fields have levels or enter the lowest layer
+    profile  in time, None if there is none
+    covered  part of each cell that they replace in earlier sources (ny, nx), None if they are added
+    """
+
+    targets: Sequence[Target]
+    fields: Array
+    periods: Periods
+    height: Array | None = None
+    profile: SectorProfile | None = None
+    covered: Array | None = None
 
 
 class GriddedEmissions(MappedEmissions):
-    """Source with emission fields by species on a separate longitude-latitude grid.
+    """Source with emission fields of one sector, or of none, on the grid of a case.
 
-    Each variable with the dimensions (time, level, lat, lon), time and level optional, is a species. Its attribute
-    ``units`` is mol s-1 or kg s-1 (per cell of the dataset), mol m-2 s-1 or kg m-2 s-1; a mass also needs
-    ``molar_mass`` [kg/mol]. Level n is the model layer n, the lowest first; without levels the emission is in the
-    lowest layer. A field is valid for a period, see :func:`read_periods`; without times, or with one, it is constant.
-    Emission outside the grid is cut; the rest is conserved. The spin-up before the start repeats the first day.
+    rate[k, l, y, x] = sum over pollutant p of split[k, p] height[l] f(y, x, t) field[n(t), p, l, y, x]        [mol/s]
+
+    sector     GNFR sector, another name, or "" for files without sectors
+    names      of the pollutants or species of the file
+    covered    part of the area of each cell that it replaces in earlier sources (ny, nx), None if it is added
     """
 
     kind = "gridded files"
 
     def __init__(
-        self, data: "xr.Dataset | str | Path", grid: Grid, start: np.datetime64, species: Iterable[str] | None = None,
-        *, climatology: bool = False, compounds: Collection[str] = (),
-    ) -> None:  # fmt: skip
-        """Read and regrid the fields; ``species`` are the known names, to check the variables.
+        self, start: np.datetime64, place: str, sector: str, data: SectorFields, totals: Sequence[FileTotal] = ()
+    ) -> None:
+        """Store the fields of a sector; ``place`` names the files."""
+        targets, profile, height = data.targets, data.profile, data.height
+        self.targets, self._field, self._periods, self.place = tuple(targets), data.fields, data.periods, place
+        self.sector, self._height, self._profile = sector, height, profile
+        self._start = int(start.astype("datetime64[s]").astype(np.int64))
+        self._start_time = start
+        self.totals, self.covered = tuple(totals), data.covered
+        self._notices, self._notes = [], list[str]()
+        self.species = tuple(dict.fromkeys(name for target in targets for name, _ in target.parts))
+        self._split = np.zeros((len(self.species), len(targets)))
+        for column, target in enumerate(targets):
+            for name, factor in target.parts:
+                self._split[self.species.index(name), column] += factor
+        self._is_plain = np.array_equal(self._split, np.eye(len(self.species))) and profile is None and height is None
+        self.levels = data.fields.shape[2] if height is None else height.size
+        self.changes = data.periods.changes
+        self._rate: tuple[tuple[int, int], Array] | None = None
+        self._field.setflags(write=False)
 
-        climatology  whether twelve months are used for every year
-        compounds    names of an inventory: a variable with such a name is omitted if the mechanism has no such species
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The pollutants or species of the file."""
+        return tuple(target.name for target in self.targets)
 
-        Raises DataError for an unreadable file, a missing axis, unit or molar mass, an invalid value, with its
-        location, and fields outside the grid; CaseError for an unknown species.
-        """
-        self._place = "the emission dataset" if is_dataset(data) else str(data)
-        dataset = self._open(data)
-        known = None if species is None else tuple(species)
-        fields = {str(name): field for name, field in dataset.items() if {"lat", "lon"} <= set(field.dims)}
-        emitted = [name for name, field in fields.items() if name in (known or ()) or not _is_area(field)]
-        without = [name for name in emitted if known is not None and name not in known and name in compounds]
-        self.species = tuple(name for name in emitted if name not in without)
-        if not emitted:
-            raise DataError(f"{self._place} has no variable with the dimensions lat and lon")
-        for name in self.species if known is not None else ():
-            if name not in (known or ()):
-                raise CaseError(
-                    f"{self._place}: {name!r} is not a species of the mechanism; {suggestion(name, known or ())}"
-                )
-        periods = read_periods(dataset, start, self._place)
-        self._periods = periods.as_climatology(self._place) if climatology and periods.begin.size else periods
-        self.changes = self._periods.changes
-        self._notices: list[str] = [f"{self._place}: no species for {', '.join(without)}: left out"] if without else []
-        self._notices += [f"{self._place}: {gap}" for gap in [self._periods.gap()] if gap]
-        self._field = self._regrid(dataset, grid)
-        self.levels = self._field.shape[2]
+    def part(self, window: Window) -> Self:
+        """Return the emission in a window; totals and notes remain those of the whole grid."""
+        part = super().part(window)
+        part._profile, part._rate = self._profile and self._profile.part(window), None
+        return part
+
+    def without(self, covered: Array, species: Sequence[str]) -> Self:
+        """Return the source without a part of each cell (ny, nx), for targets that only emit some species."""
+        part, factor = copy(self), np.ones((len(self.targets), 1, *covered.shape))
+        for row, target in enumerate(self.targets):
+            if {name for name, _ in target.parts} <= set(species):
+                factor[row] -= covered
+        part._field = self._field * factor
+        part._field.setflags(write=False)
+        part._rate = None
+        return part
+
+    def stored(self, seconds: float) -> Array:
+        """Return the emission of each target [mol/s or kg/s per cell] (targets, levels of the file, ny, nx)."""
+        found = self._field[self._periods.at(seconds, self.place)]
+        if self._profile is not None:
+            found = found * self._profile.factor(self._hour(seconds))
+        return np.asarray(found)
 
     def rate(self, seconds: float) -> Array:
-        """Emission [mol/s per cell], shape (species, levels, lat, lon), constant between its times; read-only.
+        """Emission [mol/s per cell], shape (species, levels, ny, nx), constant between its times; read-only.
 
-        Raises DataError for a time that the dataset does not cover.
+        Raises DataError for a time that the files do not cover.
         """
-        return np.asarray(self._field[self._periods.at(seconds, self._place)])
+        if self._is_plain:
+            return np.asarray(self._field[self._periods.at(seconds, self.place)])
+        key = (self._periods.at(seconds, self.place), self._hour(seconds) if self._profile is not None else 0)
+        if self._rate is None or self._rate[0] != key:
+            stored = self.stored(seconds)
+            by_species = np.empty((len(self.species), *stored.shape[1:]))
+            for shares, total in zip(self._split, by_species, strict=True):
+                add_up(shares, stored, total)
+            if self._height is not None:
+                by_species = by_species[:, :1] * self._height[:, None, None]
+            by_species.setflags(write=False)
+            self._rate = key, by_species
+        return self._rate[1]
+
+    def emitted(self, first: float, last: float) -> list[float]:
+        """Return the mean emission of each target between two times [kg/day or mol/day]."""
+        total = np.zeros(len(self.targets))
+        hours = np.arange(hour_of(first, self._start_time) + HOUR, last, HOUR).tolist()
+        inside = [time for time in {*hours, *self.changes} if first < time < last]
+        for begin, end in pairwise([first, *sorted(inside), last]):
+            total += (end - begin) * self.stored(begin).sum(axis=(1, 2, 3))
+        daily = total * SECONDS_PER_DAY / (last - first)
+        return [float(each) * stored_mass(target)[0] for each, target in zip(daily, self.targets, strict=True)]
+
+    def reported_masses(self) -> dict[str, float]:
+        """Return the mass per mole [kg/mol] of species in reports of their pollutant, such as of NO as NO2."""
+        return {
+            name: target.mass for target in self.targets if target.in_kg and target.mass for name, _ in target.parts
+        }
 
     def notes(self) -> list[str]:
-        """Return the notices, and the interpretation of the times."""
-        told = self._periods.told
-        return [*self._notices, *([f"{self._place}: its fields are for {told}"] if told else [])]
+        """Return the notices, and the interpretation of the times and sectors."""
+        return [*self._notices, *self._notes]
 
-    def _open(self, data: "xr.Dataset | str | Path") -> "xr.Dataset":
-        dataset = data if is_dataset(data) else load_netcdf(Path(data))
-        dataset = dataset.rename({old: new for old, new in _NAMES.items() if old in dataset.dims})
-        for axis in ("lat", "lon"):
-            if axis not in dataset.coords or dataset[axis].dims != (axis,) or dataset[axis].size < 2:
-                raise DataError(f"{self._place} needs a coordinate {axis!r} with at least two values")
-            degrees = to_degrees(axis, dataset[axis].values, dataset[axis].attrs, self._place)
-            dataset = dataset.assign_coords({axis: (axis, degrees)})
-        return dataset
+    def add_notices(self, notices: Sequence[str], notes: Sequence[str] = ()) -> None:
+        """Add notices and notes before the present ones."""
+        self._notices, self._notes = [*notices, *self._notices], [*notes, *self._notes]
 
-    def _regrid(self, dataset: "xr.Dataset", grid: Grid) -> Array:
-        """Return all fields in mol/s on the grid, shape (times, species, levels, lat, lon)."""
-        west, east, *_ = grid.bounds
-        middle = 0.5 * (west + east)
-        dataset = dataset.assign_coords(lon=(dataset.lon - middle + 180.0) % 360.0 - 180.0 + middle)
-        dataset = dataset.sortby(["lat", "lon"])
-        dataset = dataset.isel(lon=unique_longitudes(dataset.lon.values))
-        meridians, parallels = (_faces(dataset[axis].values.astype(np.float64)) for axis in ("lon", "lat"))
-        parallels = np.clip(parallels, -90.0, 90.0)
-        strips = EARTH_RADIUS**2 * np.diff(np.sin(np.radians(parallels)))
-        area = np.outer(strips, np.radians(np.diff(meridians)))
-        move = Regridder(meridians, parallels, grid)
-        share = self._covered(float(move(area).sum() / move.target_area.sum()), grid, dataset)
-        if "level" in dataset.coords and dataset["level"].dims == ("level",):
-            given = dataset["level"].values
-            if not any(np.array_equal(given, first + np.arange(given.size)) for first in (0, 1)):
-                raise DataError(
-                    f"{self._place}: its levels are {listed([str(each) for each in given], 4)}; they must be the "
-                    "indices of the layers, 0, 1 ... from the lowest one"
+    def _hour(self, seconds: float) -> int:
+        return int(np.floor((self._start + seconds) / HOUR))
+
+
+def replaced(sources: Sequence[tuple[FieldSettings, list[GriddedEmissions]]]) -> list[GriddedEmissions]:
+    """Return all sources after each has replaced earlier ones where its settings say so, with a notice."""
+    found: list[GriddedEmissions] = []
+    for settings, own in sources:
+        if settings.overlap == "replace" and own:
+            covered = np.max([source.covered for source in own if source.covered is not None], axis=0)
+            species = tuple(dict.fromkeys(name for source in own for name in source.species))
+            touched = list(dict.fromkeys(each.place for each in found if set(each.species) & set(species)))
+            found = [each.without(covered, species) for each in found]
+            share = 100.0 * float(covered.mean())
+            others = listed(touched, 4) or "no other file"
+            own[0].add_notices(
+                [f"{own[0].place} replaces {listed(sorted(species), 8)} of {others} in {share:.3g} % of the area"]
+            )
+        found += own
+    return found
+
+
+def check_scale(scale: Mapping[str, float], sources: Sequence[GriddedEmissions], others: Sequence[str] = ()) -> None:
+    """Raise CaseError for a factor whose key is not a pollutant or a sector of the files, or another valid name."""
+    known = {
+        *SECTORS,
+        *filter(None, others),
+        *(name for source in sources for name in (source.sector, *source.names) if name),
+    }
+    for key in scale:
+        for name in key.split("/"):
+            if name not in known:
+                raise CaseError(
+                    f"emissions.scale: {name!r} is not a pollutant or sector of the gridded files; "
+                    f"{suggestion(name, known)}"
                 )
-        levels = dataset.sizes.get("level", 1)
-        if levels > grid.shape[0]:
-            raise DataError(f"{self._place} has {levels} levels, but the grid has only {grid.shape[0]} layers")
-        fields = np.zeros((dataset.sizes.get("time", 1), len(self.species), levels, *grid.shape[1:]))
-        whole = np.zeros(len(self.species))
-        for index, name in enumerate(self.species):
-            moles = self._moles(name, dataset, area)
-            fields[:, index, : moles.shape[1]] = move(moles)
-            whole[index] = moles.sum()
-        self._note_outside(share, whole, fields.sum(axis=(0, 2, 3, 4)))
-        fields.setflags(write=False)
-        return fields
-
-    def _covered(self, share: float, grid: Grid, dataset: "xr.Dataset") -> float:
-        """Return the fraction of the grid's area that the dataset covers; raises DataError if it is zero."""
-        own, asked = extent(dataset.lon.values, dataset.lat.values), str(grid)
-        if share < _LEAST_SHARE:
-            exchanged = _meet(dataset.lat.values, grid.corner_lon) and _meet(dataset.lon.values, grid.corner_lat)
-            hint = "; are its lat and lon exchanged?" if exchanged else ""
-            raise DataError(f"{self._place} lies outside the area: it covers {own}, the area is {asked}{hint}")
-        if share < 1.0 - 1e-6:
-            self._notices.append(
-                f"{self._place} covers {100.0 * share:.3g} % of the area: {own} of {asked}; the rest gets nothing of it"
-            )
-        return share
-
-    def _note_outside(self, share: float, whole: Array, inside: Array) -> None:
-        """Add a notice with the fraction of the emission outside the area, unless the dataset covers it."""
-        emitting = whole > 0.0
-        if not emitting.any():
-            self._notices.append(f"{self._place} emits nothing: all of its values are 0")
-        elif not inside[emitting].any():
-            self._notices.append(f"{self._place} emits nothing in the area: all of its emission is outside")
-        elif share < 1.0 - 1e-6:
-            shares = 100.0 * (1.0 - inside[emitting] / whole[emitting])
-            names = [name for name, emits in zip(self.species, emitting, strict=True) if emits]
-            told = listed([f"{share:.3g} % of {name}" for name, share in zip(names, shares, strict=True)])
-            self._notices.append(f"{self._place}: outside the area are {told}")
-
-    def _moles(self, name: str, dataset: "xr.Dataset", area: Array) -> Array:
-        """Return a species in mol/s per cell of the dataset, (times, levels, lat, lon); times and levels may be 1."""
-        field = dataset[name]
-        where = f"{self._place}: {name}"
-        surplus = sorted(str(dim) for dim in set(field.dims) - {"time", "level", "lat", "lon"})
-        if surplus:
-            raise DataError(f"{where} has the dimension {', '.join(surplus)}; only time, level, lat and lon are valid")
-        if field.dtype.kind not in "fiu":
-            raise DataError(f"{where} has values of type {kind(field.dtype)}; give the emission as numbers")
-        missing = [dim for dim in ("time", "level") if dim not in field.dims]
-        ordered = field.expand_dims(missing).transpose("time", "level", "lat", "lon").values
-        values = without_round_off(numbers(ordered, where))
-        wrong = ~(np.isfinite(values) & (values >= 0.0))
-        if wrong.any():
-            time, level, row, column = (int(i) for i in np.argwhere(wrong)[0])
-            at = f"lat {float(dataset.lat[row]):g}, lon {float(dataset.lon[column]):g}, level {level}"
-            if "time" in field.dims:
-                at = f"{np.datetime64(dataset['time'].values[time], 'm')}, {at}"
-            raise DataError(f"{where} is {values[wrong][0]:g} at {at}; emission must be a number of 0 or more")
-        try:
-            unit = quantity(f"1 {field.attrs.get('units', '')}", _UNITS, where=f"{where}: units")
-        except CaseError as error:
-            month = "month" in str(field.attrs.get("units", ""))
-            hint = "; months have several lengths: divide by the seconds of each month" if month else ""
-            raise DataError(f"{error}{hint}") from error
-        factor = unit.value / (_molar_mass(field, where) if "kg" in unit.unit else 1.0)
-        moles = values * factor * (area if "m2" in unit.unit else 1.0)
-        if moles.size and not moles.max() <= MOST_FROM_A_CELL:
-            raise DataError(
-                f"{where} is {moles.max():g} mol/s from a cell, more than {MOST_FROM_A_CELL:g} mol/s; "
-                f"check its values and its units, {field.attrs['units']!r}"
-            )
-        return moles
 
 
-def _molar_mass(field: "xr.DataArray", where: str) -> float:
-    given = field.attrs.get("molar_mass")
-    if given is None:
-        raise DataError(f"{where} is a mass: it needs the attribute molar_mass in kg/mol, such as 0.046")
-    mass = np.asarray(given)
-    if mass.size != 1 or mass.dtype.kind not in "fiu" or not 1e-3 <= float(mass.item()) <= 1.0:
-        raise DataError(
-            f"{where} is a mass: its attribute molar_mass must be in kg/mol, such as 0.046, not {given!r:.40}"
-        )
-    return float(mass.item())
-
-
-def _is_area(field: "xr.DataArray") -> bool:
-    """Return True if a field is the area of cells, which many inventories contain."""
-    return field.attrs.get("standard_name") == "cell_area" or str(field.attrs.get("units", "")) in ("m2", "m**2", "m^2")
-
-
-def extent(lon: Array, lat: Array) -> str:
-    """Return the extent of an area, for messages."""
-    return f"{np.min(lon):g} to {np.max(lon):g} E, {np.min(lat):g} to {np.max(lat):g} N"
-
-
-def _meet(some: Array, others: Array) -> bool:
-    return bool(np.min(some) < np.max(others) and np.max(some) > np.min(others))
-
-
-def _faces(centres: Array) -> Array:
-    """Return faces half-way between the centres; the outermost cells are symmetric."""
-    inner = 0.5 * (centres[1:] + centres[:-1])
-    return np.concatenate([[2.0 * centres[0] - inner[0]], inner, [2.0 * centres[-1] - inner[-1]]])
+def stored_mass(target: Target) -> tuple[float, str]:
+    """Return kilograms per stored amount of a target and "kg", or 1 and "mol" if its mass is unknown."""
+    if target.in_kg:
+        return 1.0, "kg"
+    return (target.mass, "kg") if target.mass else (1.0, "mol")

@@ -121,13 +121,13 @@ class Inventory(MappedEmissions):
             sectors, _, pollutants, *cells = self._field.shape
             by_sector = np.empty((sectors, pollutants, *cells))
             for factors, maps, total in zip(self._factors(hour), self._field, by_sector, strict=True):
-                _add_up(factors, maps, total)
+                add_up(factors, maps, total)
             by_layer = np.empty((pollutants, self.levels, *cells))
             for level, shares in enumerate(self._height.T):
-                _add_up(shares, by_sector, by_layer[:, level])
+                add_up(shares, by_sector, by_layer[:, level])
             rate = np.empty((len(self.species), self.levels, *cells))
             for shares, total in zip(self._split, rate, strict=True):
-                _add_up(shares, by_layer, total)
+                add_up(shares, by_layer, total)
             rate.setflags(write=False)
             self._rate = hour, rate
         return self._rate[1]
@@ -194,7 +194,7 @@ def days_of(year: int) -> int:
     return 366 if isleap(year) else 365
 
 
-def _add_up(weights: Array, fields: Array, total: Array) -> None:
+def add_up(weights: Array, fields: Array, total: Array) -> None:
     """Write the weighted sum of fields into an array.
 
     The order of terms is fixed. Matrix products and einsum sum in an order that depends on the shape of the fields: a

@@ -1,6 +1,6 @@
 """Validity periods of the fields of a file: by time bounds, by whole months or years, or until the next field."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ _MIDDLE: Final = {"M": (13.0, 17.0), "Y": (178.0, 187.0), "D": (0.49, 0.51), "h"
 
 _WORDS: Final = {"M": "whole months", "Y": "whole years", "D": "whole days", "h": "whole hours"}
 _YEARS: Final = 25  # years before and after the start for which twelve months are repeated
+_LONGEST: Final = 400.0 * SECONDS_PER_DAY  # for which shorter fields are repeated, if the length of the run is unknown
 _SPIN_UP: Final = 60  # days before the start for which changes within an hour are listed
 
 
@@ -60,14 +61,111 @@ class Periods:
         if index >= 0 and asked < self.end[index]:
             return int(self.number[index])
         first, last, moment = (_moment(self.start, each) for each in (self.begin[0], self.end[-1], asked))
-        hint = "; emissions.climatology = true uses its twelve months for every year" if self._is_a_year() else ""
         repeated = " (the spin-up repeats the first day)" if seconds < 0.0 else ""
-        raise DataError(f"{where} covers {first} to {last} UTC, but emission is needed at {moment}{repeated}{hint}")
+        raise DataError(
+            f"{where} covers {first} to {last} UTC, but emission is needed at {moment}{repeated}{self._hint(moment)}"
+        )
 
-    def as_climatology(self, where: str) -> "Periods":
-        """Return periods that use twelve months for every year; raises CaseError if there are not twelve."""
-        if not self._is_a_year():
-            raise CaseError(f"emissions.climatology = true needs the twelve months of a year; {where} has other times")
+    def _hint(self, moment: np.datetime64) -> str:
+        """Return the setting that uses the fields at other times."""
+        if self._is_a_year():
+            return '; repeat = "year" uses its twelve months for every year'
+        length = float(self.end[-1] - self.begin[0])
+        if length <= 1.01 * SECONDS_PER_DAY:
+            return '; repeat = "day" uses its day for every day'
+        years = np.unique(self._years())
+        if length > 360.0 * SECONDS_PER_DAY and str(moment)[:4] not in years.astype(str):
+            return f"; year = {years[-1]} uses the fields of that year"
+        return ""
+
+    def check(self, last: float, where: str) -> None:
+        """Raise DataError unless the fields cover the time from the start to ``last`` [s]."""
+        if self.begin.size:
+            is_known = np.isfinite(last)
+            gaps = [end for end in self.end.tolist() if 0.0 < end < last] if is_known else []
+            for seconds in (0.0, *gaps, max(last - 1e-3, 0.0) if is_known else 0.0):
+                try:
+                    self.at(seconds, where)
+                except DataError as error:
+                    if not is_known:
+                        raise
+                    ends = f"the run needs {_moment(self.start, 0.0)} to {_moment(self.start, last)}"
+                    raise DataError(f"{error} ({ends})") from None
+
+    @property
+    def resolution(self) -> str:
+        """The period of a field: "year" (also of a constant field), "month", "day" or "hour"."""
+        days = float(np.median(self.end - self.begin)) / SECONDS_PER_DAY if self.begin.size else 365.0
+        return "year" if days > 300.0 else "month" if days > 20.0 else "day" if days > 0.99 else "hour"
+
+    def records(self, last: float) -> list[int]:
+        """Return the numbers of the fields that a run of a length [s] uses, ascending; the first day counts fully."""
+        if not self.begin.size:
+            return [0]
+        used = (self.end > 0.0) & (self.begin < max(last, SECONDS_PER_DAY))
+        return sorted(set(self.number[used].tolist()))
+
+    def renumbered(self, records: list[int]) -> "Periods":
+        """Return the periods of some fields, which count from 0 in the given order."""
+        if not self.begin.size:
+            return self
+        row = {number: index for index, number in enumerate(records)}
+        kept = np.isin(self.number, records)
+        number = np.array([row[each] for each in self.number[kept].tolist()], np.intp)
+        return replace(self, begin=self.begin[kept], end=self.end[kept], number=number)
+
+    def _years(self) -> NDArray[np.intp]:
+        """Return the year of the middle of each period."""
+        return np.asarray(_date(self.start, 0.5 * (self.begin + self.end)).astype("datetime64[Y]").astype(int) + 1970)
+
+    def of_year(self, year: int | None, last: float, where: str) -> "Periods":
+        """Return the fields of one year for every year; of the only one if ``year`` is None.
+
+        Months, days and hours of the year stay; 29 February has the fields of the 28th if the file lacks it.
+        Raises CaseError if the file has several years, or not the given one.
+        """
+        if not self.begin.size:
+            return self
+        if year is None and self._is_a_year():
+            return self.as_climatology()
+        years = self._years()
+        there = np.unique(years).tolist()
+        if year is None and len(there) > 1:
+            raise CaseError(
+                f'{where} has the fields of {there[0]} to {there[-1]}; repeat = "year" needs one of them: '
+                f"year = {there[-1]}"
+            )
+        used = there[0] if year is None else year
+        chosen = years == used
+        if not chosen.any():
+            raise CaseError(f"{where} has no fields of {year}; it has those of {', '.join(map(str, there[:12]))}")
+        begin, end = (_date(self.start, each[chosen]) for each in (self.begin, self.end))
+        until = last if np.isfinite(last) else _LONGEST
+        first_year, last_year = (
+            int(str(_moment(self.start, each).astype("datetime64[Y]"))) for each in (-_SPIN_UP * SECONDS_PER_DAY, until)
+        )
+        found = [
+            _in_year(begin, end, self.number[chosen], np.datetime64(str(used), "Y"), np.datetime64(str(each), "Y"))
+            for each in range(first_year, last_year + 1)
+        ]
+        begins, ends, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
+        told = f"any year: those of {used}"
+        return Periods(self.start, _seconds(begins, self.start), _seconds(ends, self.start), numbers, told)
+
+    def of_day(self, last: float, where: str) -> "Periods":
+        """Return the fields of one day for every day; raises CaseError if the file has more than a day."""
+        if not self.begin.size:
+            return self
+        if self.end[-1] - self.begin[0] > 1.01 * SECONDS_PER_DAY:
+            raise CaseError(f'{where} has the fields of more than a day; repeat = "day" needs those of one')
+        until = last if np.isfinite(last) else _LONGEST
+        first = int(np.floor(-self.begin[0] / SECONDS_PER_DAY)) - _SPIN_UP
+        days = SECONDS_PER_DAY * np.arange(first, first + _SPIN_UP + int(until / SECONDS_PER_DAY) + 3)[:, None]
+        number = np.broadcast_to(self.number, (days.size, self.number.size)).ravel()
+        return Periods(self.start, (self.begin + days).ravel(), (self.end + days).ravel(), number, "any day")
+
+    def as_climatology(self) -> "Periods":
+        """Return periods that use twelve months for every year."""
         middle = _date(self.start, 0.5 * (self.begin + self.end)).astype("datetime64[M]")
         number = np.empty(12, np.intp)
         number[middle.astype(int) % 12] = self.number
@@ -120,16 +218,14 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
         raise DataError(f"{where} has no times: its axis time is empty; give at least one field")
     if dates.dtype.kind != "M" or np.isnat(dates).any() or np.any(np.diff(dates) <= np.timedelta64(0)):
         raise DataError(f"{where}: its times must be dates in rising order, such as hours since 2022-08-31")
-    if dates.size == 1:
+    if dates.size == 1 and not has_bounds(dataset):
         told = f"all times: there is one, {dates[0].astype('datetime64[D]')}"
         return Periods(start, nothing, nothing, nothing.astype(np.intp), told)
     number = np.arange(dates.size)
 
     # bounds of the times
-    time = dataset["time"]
-    named = [time.attrs.get(key) or time.encoding.get(key) for key in ("bounds", "climatology")]
-    name = next((name for name in (*named, *_BOUNDS) if name and str(name) in dataset.variables), None)
-    if name is not None:
+    time, name = dataset["time"], has_bounds(dataset)
+    if name:
         bounds = dataset[str(name)].values
         if bounds.shape != (time.size, 2) or bounds.dtype.kind != "M" or np.isnat(bounds).any():
             raise DataError(
@@ -150,6 +246,42 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
             return Periods(start, begin, end, number, _WORDS[unit])
     begin = _seconds(dates, start)
     return Periods(start, begin, np.append(begin[1:], 2.0 * begin[-1] - begin[-2]), number)
+
+
+def has_bounds(dataset: "xr.Dataset") -> str:
+    """Return the name of the bounds of the times, "" if there are none."""
+    time = dataset["time"]
+    named = [time.attrs.get(key) or time.encoding.get(key) for key in ("bounds", "climatology")]
+    return next((str(name) for name in (*named, *_BOUNDS) if name and str(name) in dataset.variables), "")
+
+
+def _in_year(begin: Dates, end: Dates, number: NDArray[np.intp], source: Any, target: Any) -> tuple[Any, ...]:
+    """Return the beginnings, ends and numbers of periods of one year in another year."""
+    shift = 12 * int((target - source).astype(int))
+
+    def moved(dates: Dates, *, is_end: bool) -> Dates:
+        # an end at midnight of the first of a month belongs to the month before
+        month = (dates - np.timedelta64(1, "s") if is_end else dates).astype("datetime64[M]")
+        new = month + shift
+        within = dates - month.astype("datetime64[s]")
+        length = (month + 1).astype("datetime64[s]") - month.astype("datetime64[s]")
+        of_new = (new + 1).astype("datetime64[s]") - new.astype("datetime64[s]")
+        whole = is_end & (within == length)
+        return np.asarray(new.astype("datetime64[s]") + np.where(whole, of_new, np.minimum(within, of_new)))
+
+    first, last = moved(begin, is_end=False), moved(end, is_end=True)
+    day = np.timedelta64(86400, "s")
+    leap = np.datetime64(f"{str(target)[:4]}-03-01", "s") - day
+    long = (last - first > day) & (end - begin < day) & (last == leap + day)
+    last = np.where(long, leap, last)
+    again = (first >= leap - day) & (last <= leap) & (end - begin < day) & bool(long.any())
+    first, last, number = (
+        np.concatenate([first, first[again] + day]), np.concatenate([last, last[again] + day]),
+        np.concatenate([number, number[again]]),
+    )  # fmt: skip
+    order = np.argsort(first, kind="stable")
+    kept = order[(last > first)[order]]
+    return first[kept], last[kept], number[kept]
 
 
 def _stamps(dates: Dates, unit: str) -> bool:

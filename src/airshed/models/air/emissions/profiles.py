@@ -52,6 +52,20 @@ class TimeProfiles:
         day = self.month[:, local.month - 1] * self.weekday[:, _kind_of_day(local)] / mean
         return np.asarray(day * self.hour[:, local.hour])
 
+    def factors_within(self, local: datetime, period: str) -> Array:
+        """Return the emission at a local time relative to the mean of its year, month or day, shape (sectors,).
+
+        period  of the fields that are multiplied: "year", "month" or "day"; others have factors of one
+        """
+        if period == "year":
+            return self.factors(local)
+        if period == "month":
+            hours = _hours(local.year if local.tzinfo is None else local.astimezone(UTC).year, local.tzinfo)
+            of_month = hours[local.month - 1]
+            mean = np.einsum("wh,sw,sh->s", of_month, self.weekday, self.hour, optimize=True) / of_month.sum()
+            return np.asarray(self.weekday[:, _kind_of_day(local)] * self.hour[:, local.hour] / mean)
+        return np.asarray(self.hour[:, local.hour] if period == "day" else np.ones(len(self.hour)))
+
 
 def read_time_profiles(folder: Path, sectors: Sequence[str]) -> TimeProfiles:
     """Return the profiles of the sectors, by their GNFR letter; raises DataError."""

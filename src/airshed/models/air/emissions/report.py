@@ -10,6 +10,7 @@ from airshed.core.constants import SECONDS_PER_DAY
 from airshed.core.report import Cell, Table
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.emissions.biogenic import BiogenicEmissions
+from airshed.models.air.emissions.gridded import GriddedEmissions
 from airshed.models.air.emissions.inventory import Inventory, SectorAmount
 from airshed.models.air.emissions.sources import HOUR, MappedEmissions, hour_of
 from airshed.models.air.emissions.stacks import StackEmissions
@@ -34,7 +35,19 @@ def emission_rows(
             rows += source.summary(last)
         else:
             rows += _amounts(source, network, first, last, start)
-    return rows
+    return _added_up(rows)
+
+
+def _added_up(rows: Sequence[SectorAmount]) -> list[SectorAmount]:
+    """Return the rows with those of the same species and sector, from several files, added up."""
+    found: dict[tuple[str, str], SectorAmount] = {}
+    for row in rows:
+        first = found.get(row[:2])
+        mass, moles = (row.kilograms_per_day, row.moles) if first is None else (
+            row.kilograms_per_day + first.kilograms_per_day, row.moles + first.moles
+        )  # fmt: skip
+        found[row[:2]] = SectorAmount(row.species, row.sector, mass, moles)
+    return list(found.values())
 
 
 def sector_table(rows: Sequence[SectorAmount]) -> Table:
@@ -69,6 +82,21 @@ def country_table(sources: Sequence[Source]) -> Table:
     return Table("National totals", columns, [total for each in inventories for total in each.country_totals()])
 
 
+def file_table(sources: Sequence[Source], first: float, last: float) -> Table:
+    """Return a table of gridded files: emission of the whole file, in the area, and emitted between two times."""
+    columns = (
+        "file", "layout", "emits", "sector", "in the file [kg/day]", "in the area [kg/day]", "emitted [kg/day]",
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for source in sources if last > first else ():
+        if isinstance(source, GriddedEmissions):
+            for total, emitted in zip(source.totals, source.emitted(first, last), strict=True):
+                name = total.name if total.unit == "kg" else f"{total.name} [{total.unit}]"
+                rows.append((total.file, total.layout, name, total.sector, total.whole, total.inside, emitted))
+    note = "in the file and in the area: mean of the fields that the run uses, without factors and profiles"
+    return Table("Gridded emission files", columns, rows, note)
+
+
 def emission_notes(sources: Sequence[Source]) -> list[str]:
     """Return the notes of all sources for a report."""
     return [note for source in sources if isinstance(source, MappedEmissions) for note in source.notes()]
@@ -90,9 +118,12 @@ def _amounts(
     for begin, end in pairwise([first, *sorted(inside), last]):
         stored = source.totals(begin) if isinstance(source, _WITH_TOTALS) else None  # past weather is discarded
         moles += (end - begin) * (source.rate(begin).sum(axis=(1, 2, 3)) if stored is None else stored)
-    sector = getattr(source, "kind", "processes of the case")
+    sector = getattr(source, "sector", "") or getattr(source, "kind", "processes of the case")
     days = (last - first) / SECONDS_PER_DAY
-    masses = [network.species[network.index(name)].molar_mass or np.nan for name in source.species]
+    reported = source.reported_masses() if isinstance(source, GriddedEmissions) else {}
+    masses = [
+        reported.get(name) or network.species[network.index(name)].molar_mass or np.nan for name in source.species
+    ]
     return [
         SectorAmount(name, sector, float(amount) * mass / days, float(amount))
         for name, amount, mass in zip(source.species, moles, masses, strict=True)

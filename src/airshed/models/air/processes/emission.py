@@ -4,17 +4,21 @@ E is the sum of an inventory of countries and cities, gridded files, stacks, poi
 isoprene from vegetation, see :mod:`airshed.models.air.emissions`. It is constant in periods of at most an hour (UTC).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airshed.core.errors import CaseError
+from airshed.core.files import resource
 from airshed.core.units import Quantity
+from airshed.models.air.case.gridded import GriddedSection
 from airshed.models.air.case.sections import EmissionsSection
 from airshed.models.air.emissions import (
     AreaEmissions,
     AreaSource,
+    FieldSettings,
+    GriddedContext,
     GriddedEmissions,
     InventorySettings,
     PointEmissions,
@@ -22,9 +26,14 @@ from airshed.models.air.emissions import (
     StackEmissions,
     StackInput,
     build_inventory,
+    read_gridded,
+    replaced,
 )
 from airshed.models.air.emissions.biogenic import BiogenicEmissions
-from airshed.models.air.emissions.split import split_of
+from airshed.models.air.emissions.gridded import SHIPPED_TABLES, check_scale
+from airshed.models.air.emissions.places import CellPlaces
+from airshed.models.air.emissions.split import read_split, split_of
+from airshed.models.air.emissions.targets import Targets
 from airshed.models.air.species_map.parts import ISOPRENE, EmissionMap
 from airshed.process import Process, need, releases
 from airshed.process.context import Source
@@ -41,8 +50,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
     stack_input = need(StackInput, optional=True)
     inventory: Path | None
     biogenic: bool
-    gridded: tuple[str, ...]
-    climatology: bool
+    gridded: tuple[Any, ...]
     point: tuple[Any, ...]
     stacks: tuple[Any, ...]
     scale: Mapping[str, float]
@@ -72,10 +80,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         compounds = {compound.name for parts in split.values() for compound in parts}
         if settings is not None and any(becomes.of(name) for name in compounds):
             yield build_inventory(settings, grid, start, species, becomes, apart=settings.countries_apart)
-        for path in context.files(self.gridded, "emissions.gridded") if self.gridded else ():
-            source = GriddedEmissions(path, grid, start, species, climatology=self.climatology, compounds=compounds)
-            if source.species:
-                yield source
+        yield from self._gridded(compounds)
 
         # stacks
         if self.stack_input is not None and settings is None:
@@ -107,6 +112,33 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         ]  # fmt: skip
         yield from [AreaEmissions(areas, grid)] if areas else []
 
+    def _gridded(self, compounds: Collection[str]) -> list[GriddedEmissions]:
+        """Return the emission of gridded files; ``compounds`` are those of the inventory."""
+        if not self.gridded:
+            return []
+        context, settings = self.context, self.inventory_settings
+        folder = None if settings is None else settings.folder
+        split_file = (folder or resource(SHIPPED_TABLES)) / "species_split.csv"
+        split = {**read_split(split_file), **self.emission_map.split}
+        targets = Targets(context.species, context.molar_masses, self.emission_map, split, compounds)
+        own = GriddedContext(targets, context.length, folder, self.scale)
+        places = CellPlaces(context.whole, own.tables, int(str(context.start)[:4]))
+        found = []
+        for number, each in enumerate(self.gridded):
+            files = context.files(each.files, f"emissions.gridded.{number}.files")
+            given = field_settings(each)
+            found.append((given, read_gridded(files, context.whole, context.start, given, own, places=places)))
+        sources = replaced(found)
+        if settings is None:
+            tables = () if self.stack_input is None else self.stack_input.tables
+            check_scale(self.scale, sources, [name for each in tables for name in (*each.sectors, *each.rates)])
+        elif any(given.overlap == "replace" for given, _ in found):
+            raise CaseError(
+                'emissions.gridded: overlap = "replace" acts on other files, not on emissions.inventory; set '
+                "emissions.scale to 0 for the pollutants or sectors of the inventory that the files bring"
+            )
+        return sources
+
     def _amount(self, where: str, rate: Quantity, name: str) -> float:
         """Return an emission as an amount; one that is a mass requires the composition of the species."""
         if not rate.unit.startswith("kg"):
@@ -118,3 +150,13 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
                 f'species; give an amount, such as "1 {rate.unit.replace("kg", "mol")}"'
             )
         return rate.value / molar_mass
+
+
+def field_settings(section: GriddedSection) -> FieldSettings:
+    """Return the settings of files of gridded emission in a case."""
+    return FieldSettings(
+        section.variables, section.species, section.sectors, "" if section.per == "file" else section.per,
+        section.basis, [each.value for each in section.levels], section.year,
+        "" if section.repeat == "none" else section.repeat, section.scale, section.countries, section.overlap,
+        section.missing, section.missing_values, section.negative, section.partial, section.profiles,
+    )  # fmt: skip
