@@ -52,7 +52,7 @@ def _annotate(node: dict[str, Any], section: type[Section], prefix: str, schemas
         described, key = node["properties"][name], f"{prefix}{name}"
         inner, many = section_inside(field.annotation)
         if inner is not None:
-            target = schemas[(described["items"] if many else described)["$ref"].rpartition("/")[2]]
+            target = schemas[_reference(described["items"] if many else described).rpartition("/")[2]]
             _annotate(target, inner, f"{key}.N." if many else f"{key}.", schemas, settings)
             described.setdefault("description", target.get("description", ""))
         else:
@@ -62,6 +62,11 @@ def _annotate(node: dict[str, Any], section: type[Section], prefix: str, schemas
             described["description"] = " ".join(filter(None, text))
         if _takes_one_value(field):
             node["properties"][name] = _or_one_value(described, schemas)
+
+
+def _reference(node: dict[str, Any]) -> str:
+    """Return the reference to a section, which a list may also accept in a short form."""
+    return str(next(each["$ref"] for each in node.get("anyOf", [node]) if "$ref" in each))
 
 
 def _takes_one_value(field: FieldInfo) -> bool:

@@ -79,7 +79,7 @@ class _TextsAsFiles:
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Describe each element as a text or a section."""
         schema = handler.resolve_ref_schema(handler(core))
-        schema["items"] = {"anyOf": [{"type": "string"}, schema["items"]]}
+        schema["items"] = {"anyOf": [schema["items"], {"type": "string"}]}
         return schema
 
 
