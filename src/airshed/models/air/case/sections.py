@@ -238,8 +238,8 @@ class EmissionsSection(Section):
     biogenic: Switch = setting(False, "Whether vegetation emits isoprene, by temperature, radiation and season.")
     scale: Mapping[str, Factor] = setting(
         {},
-        "Factors on pollutants, sectors and countries of the inventory, and on pollutants and sectors of stacks and "
-        'gridded files, or on combinations joined by a slash: `{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
+        "Factors on pollutants, sectors and countries of the inventory, of stacks and of gridded files, or on "
+        'combinations joined by a slash: `{ NOx = 0.7, "DE/F_RoadTransport" = 0.5 }`.',
         unit="1",
     )
     gridded: GriddedSections = setting(
