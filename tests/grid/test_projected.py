@@ -213,15 +213,13 @@ def test_the_view_of_a_live_model_and_frameworks_see_the_cells(on_rotated: Grid)
     grid = grid_of(axes, ("y", "x"))
     assert (grid.type, grid.shape) == ("structured_quadrilateral", (7, 9))
     assert grid.nodes["x"] == pytest.approx(GRID.lon.ravel())
+    lambert = Grid.mapped(projection("lambert", 7.6, 50.5), 3e4 * np.arange(10), 3e4 * np.arange(8), (0.0, 100.0))
     field = FieldSpec("TRACER", ("level", "y", "x"), "mol mol-1", "a tracer")
-    shape = Shape.of({"TRACER": field}, axes, {}, {})
+    shape = Shape.of({"TRACER": field}, lambert.axes, {}, {})
     variable = shape.variable("TRACER")
-    shown = shape.on_map(variable, np.broadcast_to(GRID.lon, GRID.shape).copy())
-    assert list(shown.shape) == variable.shape
-    lon = np.broadcast_to(shape.packing.lon, shown.shape[1:])
-    there = np.isfinite(shown[0])
-    assert np.abs(shown[0] - lon)[there].max() < 0.5
-    assert not there.all()
+    assert (shape.grid.kind, variable.dims, variable.shape) == ("projected", ["level", "y", "x"], [1, 7, 9])
+    assert shape.on_map(variable, lambert.lon[None]) == pytest.approx(lambert.lon[None])
+    assert [each.name for each in shape.places] == ["y", "x", "lat", "lon"]
 
 
 def test_a_grid_that_is_taken_for_a_separable_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ def test_grids_have_the_same_number_of_cells_and_common_points() -> None:
     assert cases["shipped"].make_grid().shape == cases["lambert"].make_grid().shape
     lon, lat = points(cases["shipped"])
     assert lon.size > 1000
-    # Interpolation there and back keeps what is linear, and smooths what is not.
+    # Interpolation there and back preserves a linear field, and smooths noise.
     grid = cases["shipped"].make_grid()
     linear = (2.0 * grid.lon - grid.lat).ravel()[None]
     back = there_and_back(linear, cases["shipped"], cases["lambert"], lon, lat)

@@ -54,6 +54,7 @@ export async function shows({ open, given }) {
   const values = [];
   for (const [x, y] of places) {
     await page.mouse.move(x, y);
+    await page.waitForFunction(() => document.querySelector(".readout span")?.innerText);
     await settle(page);
     values.push(await page.locator(".readout").evaluate((each) => [Number(each.dataset.row), Number(each.dataset.column), each.innerText]));
   }

@@ -140,7 +140,7 @@ describe("lines", () => {
   });
 
   it("name the largest cities first, and others where there is space", () => {
-    const city = (name: string, lon: number, lat: number) => ({ name, lon, lat }) as never;
+    const city = (name: string, lon: number, lat: number) => ({ name, x: lon, y: lat }) as never;
     const named = (cities: never[]) => {
       const pen = new Pen();
       drawCities(pen.context, cities, [], camera, INK);

@@ -61,6 +61,12 @@ class GridMapping:
     parameters: Attributes = MappingProxyType({})
     """Attributes of the CF grid mapping; none for longitude and latitude."""
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and dict(self.parameters) == dict(getattr(other, "parameters", {}))
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(sorted(self.parameters.items(), key=lambda item: item[0]))))
+
     def to_lonlat(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Return longitude and latitude [degrees] of points."""
         raise NotImplementedError

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from airshed.core.arrays import AnyArray
 from airshed.core.errors import DataError
-from airshed.grid.mapping import directions
 
 _OFF = 1e-3
 """Tolerance of the distance between a cell and its grid line, in spacings: files hold single-precision coordinates."""
@@ -50,44 +49,6 @@ class PackedGrid:
         result = np.full((*values.shape[:-1], *self.shape), missing, np.result_type(values, missing))
         result[..., self.rows, self.columns] = values
         return result
-
-
-@dataclass(frozen=True, eq=False)
-class Raster:
-    """Longitude-latitude raster over cells at arbitrary positions, such as those of a projected grid.
-
-    lat, lon  rows and columns [degrees], ascending
-    cell      number of the cell at each point (lat, lon), row by row; -1 outside
-    """
-
-    lat: npt.NDArray[np.float64]
-    lon: npt.NDArray[np.float64]
-    cell: npt.NDArray[np.intp]
-
-    @classmethod
-    def over(cls, lat: npt.ArrayLike, lon: npt.ArrayLike) -> Self:
-        """Return a raster with as many points as cells (ny, nx) at these positions, each with the nearest cell."""
-        from scipy.spatial import cKDTree
-
-        rows, columns = np.shape(lat)
-        east = np.unwrap(np.unwrap(np.asarray(lon, np.float64), period=360.0), axis=0, period=360.0)
-        north = np.asarray(lat, np.float64)
-        axes = [np.linspace(each.min(), each.max(), size) for each, size in ((north, rows), (east, columns))]
-        cells = directions(east, north).reshape(-1, 3)
-        tree = cKDTree(cells)
-        own, _ = tree.query(cells, k=[2])
-        away, cell = tree.query(directions(*np.meshgrid(axes[1], axes[0])))
-        return cls(axes[0], axes[1], np.where(away <= own.max(), cell, -1))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return self.lat.size, self.lon.size
-
-    def spread(self, values: AnyArray, missing: float = np.nan) -> AnyArray:
-        """Return the values of cells (..., ny, nx) on the raster (..., lat, lon), `missing` outside."""
-        picked = values.reshape(*values.shape[:-2], -1)[..., self.cell]
-        return np.where(self.cell < 0, missing, picked)
 
 
 def _lines(name: str, places: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.grid.mapping import GridMapping, LonLat, Metrics
-from airshed.io.grid_file import is_projected, on_grid
 from airshed.plot.geography import LONLAT, Area
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ class MapCells:
     @classmethod
     def of(cls, dataset: "xr.Dataset", path: Path) -> tuple["xr.Dataset", "MapCells"]:
         """Return a dataset whose coordinates ascend, and its cells; raise DataError without a regular grid."""
+        from airshed.io.grid_file import is_projected, on_grid
+
         if not is_projected(dataset):
             lon, lat = (np.asarray(dataset[name].values, np.float64) for name in ("lon", "lat"))
             return dataset, cls.around(lon, lat)
@@ -85,13 +86,18 @@ class MapCells:
         """Return the components along x and y of a wind towards east and north (rows, columns)."""
         if not self.is_projected:
             return east, north
-        cosine, sine = np.cos(self._metrics.rotation), np.sin(self._metrics.rotation)
+        cosine, sine = np.cos(self.rotation), np.sin(self.rotation)
         return east * cosine + north * sine, north * cosine - east * sine
 
     def distances(self, lon: float, lat: float) -> Array:
         """Return distances of the centres from a place, in the unit of y, (rows, columns)."""
         x, y = (float(each) for each in self.mapping.from_lonlat(np.asarray(lon), np.asarray(lat)))
         return np.hypot(self.y[:, None] - y, self.area.squeeze(y) * (self.x - x))
+
+    @property
+    def rotation(self) -> Array:
+        """Angle from east to the x direction, counterclockwise [rad], (rows, columns)."""
+        return self._metrics.rotation
 
     @cached_property
     def _metrics(self) -> Metrics:

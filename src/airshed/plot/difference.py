@@ -25,7 +25,7 @@ class Difference(Results):
         super().__init__(dataset.sel(time=times), path)
         self._reference = Results(reference.sel(time=times), reference_path)
         own, other = self.cells, self._reference.cells
-        if dict(own.mapping.parameters) != dict(other.mapping.parameters):
+        if own.mapping != other.mapping:
             raise DataError(f"{path} and {reference_path} have different map projections; run both on one grid")
         axes = ("values of y", "values of x") if own.is_projected else ("latitudes", "longitudes")
         for axis, lines in zip(axes, ((own.y, other.y), (own.x, other.x)), strict=True):

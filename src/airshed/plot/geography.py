@@ -67,6 +67,14 @@ class Area:
         x, y = self.mapping.from_lonlat(lon, lat)
         return (self.west + (x - self.west) % 360.0 if self.mapping.unit == "degrees" else x), y
 
+    def grown(self, degrees: float) -> "Area":
+        """Return the rectangle with a margin at each side, given in degrees of latitude."""
+        margin = degrees * self.per_degree
+        south, north = self.south - margin, self.north + margin
+        if not self.is_projected:
+            south, north = max(south, -90.0), min(north, 90.0)
+        return Area(self.west - margin, self.east + margin, south, north, self.mapping)
+
     @cached_property
     def edge(self) -> tuple[Array, Array]:
         """Longitude, without jumps, and latitude of points along the closed edge, from the lower left, [degrees]."""

@@ -75,7 +75,7 @@ def _edges_of(area: Area) -> tuple[tuple[Array, Array, Array], tuple[Array, Arra
 
 
 def _crossings(places: Array, values: Array, wanted: float, period: float = np.inf) -> list[float]:
-    """Return the positions at which values along an edge pass a wanted one."""
+    """Return the positions at which values along an edge pass a given one."""
     away = values - wanted
     if np.isfinite(period):
         away = away - period * np.round(away / period)

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from airshed.core.errors import CaseError
 from airshed.serve import types
 from airshed.serve.frames import MEDIA_TYPE
-from airshed.serve.maps import Lines, cities_of, lines_frame
+from airshed.serve.maps import Lines, cities_of, lines_frame, places_frame
 from airshed.serve.published import Copy, Selection, Session
 from airshed.serve.records.recording import RecordedFields, selected
 from airshed.serve.requests import NotThereError, Requests
@@ -110,6 +110,12 @@ def data_routes(requests: Requests) -> APIRouter:
         found = requests.session(session)
         text = ",".join(each.model_dump_json() for each in await asyncio.to_thread(cities_of, found))
         return Response(f"[{text}]", media_type="application/json")
+
+    @routes.get("/geography/places", responses=_responses(MEDIA_TYPE))
+    async def places(session: str) -> Response:
+        """Return longitude, latitude and rotation of the cells of a projected map as a frame."""
+        found = requests.session(session)
+        return Response(await asyncio.to_thread(places_frame, found), media_type=MEDIA_TYPE)
 
     @routes.get("/geography/{which}", responses=_responses(MEDIA_TYPE))
     async def lines(session: str, which: Lines) -> Response:

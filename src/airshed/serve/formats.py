@@ -9,8 +9,9 @@ import numpy as np
 from airshed.core.arrays import AnyArray
 from airshed.core.text import printable
 from airshed.core.version import __version__
+from airshed.grid.axes import GRID_MAPPING
 from airshed.serve import types
-from airshed.serve.published import Copy, Session
+from airshed.serve.published import Copy, Session, Shape
 from airshed.serve.requests import NotThereError, Requests
 
 if TYPE_CHECKING:
@@ -23,23 +24,35 @@ _CF = {
 }
 
 
-def coordinates(session: Session, dims: Iterable[str]) -> dict[str, tuple[str, list[float], dict[str, str]]]:
-    """Return the coordinates along some dimensions: dimension, values, attributes."""
-    names = set(dims)
-    return {
+def coordinates(shape: Shape, dims: Iterable[str]) -> dict[str, tuple[list[str], AnyArray, dict[str, Any]]]:
+    """Return the coordinates along some dimensions: dimensions, values, attributes.
+
+    A projected map also has the latitude and longitude of its cells, and its grid mapping.
+    """
+    names, grid = set(dims), shape.grid
+    found: dict[str, tuple[list[str], AnyArray, dict[str, Any]]] = {
         each.name: (
-            each.dim, each.values,
+            [each.dim], np.asarray(each.values, np.float64),
             {"units": each.unit, "long_name": each.text, **_CF.get(each.name, {})},
         )
-        for each in session.shape.grid.coordinates
+        for each in grid.coordinates
         if each.dim in names
     }  # fmt: skip
+    if grid.kind == "projected" and {"y", "x"} <= names:
+        for each in shape.places:
+            found[each.name] = list(each.dims), each.values, dict(each.attributes)
+        found[GRID_MAPPING] = [], np.zeros(()), dict(grid.projection)
+    return found
 
 
-def attributes_of(variable: types.Variable) -> dict[str, Any]:
+def attributes_of(variable: types.Variable, grid: types.GridInfo) -> dict[str, Any]:
     """Return the CF attributes of a variable."""
     found = {"units": variable.unit, "long_name": variable.text}
-    return found if variable.standard_name is None else {**found, "standard_name": variable.standard_name}
+    if variable.standard_name is not None:
+        found["standard_name"] = variable.standard_name
+    if grid.kind == "projected" and variable.dims[-2:] == ["y", "x"]:
+        found |= {"grid_mapping": GRID_MAPPING}
+    return found
 
 
 def history(log: Sequence[types.LogEntry]) -> str:
@@ -66,8 +79,11 @@ def dataset(session: Session, copies: Mapping[str, Copy]) -> "xr.Dataset":
     import xarray as xr
 
     dims = {dim for copy in copies.values() for dim in copy.variable.dims}
-    data = {name: (copy.variable.dims, copy.values, attributes_of(copy.variable)) for name, copy in copies.items()}
-    found = xr.Dataset(data, coords=coordinates(session, dims), attrs=global_attributes(session))
+    grid = session.shape.grid
+    data = {
+        name: (each.variable.dims, each.values, attributes_of(each.variable, grid)) for name, each in copies.items()
+    }
+    found = xr.Dataset(data, coords=coordinates(session.shape, dims), attrs=global_attributes(session))
     first = next(iter(copies.values()))
     return found.assign_coords(time=np.datetime64(first.state.time.removesuffix("Z"), "ns"))
 
@@ -103,30 +119,32 @@ async def value_of(requests: Requests, name: str, key: str) -> tuple[bytes, str]
 async def _values(requests: Requests, session: Session, name: str, array: str) -> AnyArray:
     if array == "time":
         return np.array(np.datetime64(session.state.time.removesuffix("Z"), "ms").astype(np.int64), "<i8")
-    places = coordinates(session, _all_dims(session))
+    places = coordinates(session.shape, all_dims(session.shape))
     if array in places:
-        return np.array(places[array][1], "<f8")
+        return np.asarray(places[array][1], "<f8")
     return np.asarray((await requests.copy(name, array)).values, "<f4")
 
 
-def _all_dims(session: Session) -> set[str]:
-    return {dim for each in session.shape.variables.values() for dim in each.dims}
+def all_dims(shape: Shape) -> set[str]:
+    """Return the dimensions of all variables."""
+    return {dim for each in shape.variables.values() for dim in each.dims}
 
 
 def _arrays(session: Session) -> dict[str, dict[str, Any]]:
     """Return the metadata of all arrays: variables, coordinates and the time."""
     found = {
-        name: array_metadata(each.shape, each.dims, "float32", "NaN", attributes_of(each))
+        name: array_metadata(each.shape, each.dims, "float32", "NaN", attributes_of(each, session.shape.grid))
         for name, each in session.shape.variables.items()
     }
-    for name, (dim, values, attributes) in coordinates(session, _all_dims(session)).items():
-        found[name] = array_metadata([len(values)], [dim], "float64", "NaN", attributes)
+    for name, (dims, values, attributes) in coordinates(session.shape, all_dims(session.shape)).items():
+        found[name] = array_metadata(values.shape, dims, "float64", "NaN", attributes)
     units = {"units": "milliseconds since 1970-01-01", "calendar": "proleptic_gregorian"}
     return {**found, "time": array_metadata([], [], "int64", 0, units)}
 
 
 def _group(session: Session) -> dict[str, Any]:
-    return group_metadata(_arrays(session), {**global_attributes(session), "coordinates": "time"})
+    named = ["time", *(name for name in ("lat", "lon", GRID_MAPPING) if session.shape.places)]
+    return group_metadata(_arrays(session), {**global_attributes(session), "coordinates": " ".join(named)})
 
 
 def array_metadata(

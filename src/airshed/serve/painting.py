@@ -7,7 +7,7 @@ from airshed.core.arrays import AnyArray
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.grid.land import within
-from airshed.grid.packing import Raster
+from airshed.grid.projected import MapProjection
 from airshed.runtime.simulation import Simulation
 from airshed.serve import types
 
@@ -52,9 +52,11 @@ def _inside(simulation: Simulation, command: types.Paint) -> npt.NDArray[np.bool
     if (command.window is None) == (command.polygon is None):
         raise CaseError("give a window or a polygon, one of the two")
     lat, lon = places["lat"].values, places["lon"].values
-    packed, raster = places["lat"].dims == places["lon"].dims, Raster.over(lat, lon) if lat.ndim == 2 else None
-    if raster is not None:
-        rows, columns = raster.lat, raster.lon
+    packed = places["lat"].dims == places["lon"].dims and not axes.mapping
+    ring = np.array([*(command.polygon or []), *(command.polygon or [])[:1]], np.float64).reshape(-1, 2)
+    if axes.mapping:
+        rows, columns = places["y"].values, places["x"].values
+        ring = np.stack(MapProjection(axes.mapping).from_lonlat(*ring.T), axis=1)
     else:
         rows, columns = (np.unique(lat), np.unique(lon)) if packed else (lat, lon)
     if command.window is not None:
@@ -62,10 +64,7 @@ def _inside(simulation: Simulation, command: types.Paint) -> npt.NDArray[np.bool
         mask = np.zeros((len(rows), len(columns)), np.bool_)
         mask[first:last, left:right] = True
     else:
-        ring = np.array([*(command.polygon or []), (command.polygon or [])[0]], np.float64)
         mask = within([[ring]], rows, columns)
-    if raster is not None:
-        return np.isin(np.arange(lat.size), raster.cell[mask]).reshape(lat.shape)
     if not packed:
         return mask
     return np.asarray(mask[np.searchsorted(rows, lat), np.searchsorted(columns, lon)])

@@ -13,7 +13,8 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldSpec
 from airshed.core.text import suggestion
 from airshed.grid.axes import Axes, Coordinate
-from airshed.grid.packing import PackedGrid, Raster
+from airshed.grid.packing import PackedGrid
+from airshed.grid.projected import MapProjection
 from airshed.serve import types
 from airshed.serve.access import Lease
 from airshed.serve.frames import Payload, encode, frame, window_of
@@ -31,12 +32,14 @@ class Shape:
 
     packing     positions on the map of cells that do not form its rows and columns
     attributes  global attributes of all data
+    places      coordinates of the cells of a projected map: y, x, latitude and longitude
     """
 
     variables: Mapping[str, types.Variable]
     grid: types.GridInfo
-    packing: PackedGrid | Raster | None
+    packing: PackedGrid | None
     attributes: Mapping[str, str]
+    places: Sequence[Coordinate] = ()
 
     @classmethod
     def of(
@@ -46,7 +49,9 @@ class Shape:
         packing = _packing(axes)
         grid = _grid(axes, packing)
         variables = {name: _variable(spec, axes, packing, groups.get(name, "")) for name, spec in fields.items()}
-        return cls(variables, grid, packing, dict(attributes))
+        horizontal = set(axes.divided) if axes.mapping else set[str]()
+        places = [each for each in axes.coordinates if set(each.dims) <= horizontal]
+        return cls(variables, grid, packing, dict(attributes), places)
 
     def variable(self, name: str) -> types.Variable:
         """Return a variable; raises CaseError for an unknown name."""
@@ -72,19 +77,17 @@ class Shape:
             )
 
 
-def _packing(axes: Axes) -> PackedGrid | Raster | None:
+def _packing(axes: Axes) -> PackedGrid | None:
     places = {each.name: each for each in axes.coordinates}
-    if not {"lat", "lon"} <= set(places) or places["lat"].dims != places["lon"].dims:
+    if not {"lat", "lon"} <= set(places) or places["lat"].dims != places["lon"].dims or len(places["lat"].dims) > 1:
         return None
-    if len(places["lat"].dims) == 2:
-        return Raster.over(places["lat"].values, places["lon"].values)
     try:
         return PackedGrid.of(places["lat"].values, places["lon"].values)
     except DataError:  # the cells do not form a grid
         return None
 
 
-def _grid(axes: Axes, packing: PackedGrid | Raster | None) -> types.GridInfo:
+def _grid(axes: Axes, packing: PackedGrid | None) -> types.GridInfo:
     levels: list[float] = next((each.values.tolist() for each in axes.coordinates if each.name == "level"), [])
     if packing is not None:
         lat, lon = Coordinate("lat", packing.lat, _units("north")), Coordinate("lon", packing.lon, _units("east"))
@@ -92,7 +95,14 @@ def _grid(axes: Axes, packing: PackedGrid | Raster | None) -> types.GridInfo:
         return types.GridInfo(
             kind="packed", rows=rows, columns=columns, coordinates=[_coordinate(lat), _coordinate(lon)], levels=levels
         )
-    coordinates = [_coordinate(each) for each in axes.coordinates]
+    coordinates = [_coordinate(each) for each in axes.coordinates if len(each.dims) == 1]
+    if axes.mapping:
+        rows, columns = (axes.sizes[dim] for dim in axes.divided)
+        attributes = MapProjection(axes.mapping).parameters
+        projection = {name: list(each) if isinstance(each, tuple) else each for name, each in attributes.items()}
+        return types.GridInfo(
+            kind="projected", rows=rows, columns=columns, coordinates=coordinates, levels=levels, projection=projection
+        )
     if not set(_MAP) <= set(axes.dims):
         return types.GridInfo(kind="plain", coordinates=coordinates, levels=levels)
     rows, columns = axes.sizes["lat"], axes.sizes["lon"]
@@ -112,7 +122,7 @@ def _coordinate(each: Coordinate) -> types.Coordinate:
     )  # fmt: skip
 
 
-def _variable(spec: FieldSpec, axes: Axes, packing: PackedGrid | Raster | None, group: str) -> types.Variable:
+def _variable(spec: FieldSpec, axes: Axes, packing: PackedGrid | None, group: str) -> types.Variable:
     dims, shape = list(spec.dims), list(spec.shape(axes.sizes))
     if packing is not None and dims:
         cells = len(axes.divided)

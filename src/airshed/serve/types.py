@@ -189,11 +189,13 @@ class GridInfo(Document):
     """Positions of the cells.
 
     kind    "lonlat": fields end in (lat, lon). "packed": some cells of a map are computed; data are sent as that map,
-            (lat, lon), with missing values elsewhere. "plain": no map
-    rows, columns   of the map, from south to north and from west to east
+            (lat, lon), with missing values elsewhere. "projected": fields end in (y, x). "plain": no map
+    rows, columns   of the map, from south to north and from west to east, or in the direction of y and of x
+    projection      attributes of the CF grid mapping of a projected map
     """
 
-    kind: Literal["lonlat", "packed", "plain"]
+    kind: Literal["lonlat", "packed", "projected", "plain"]
+    projection: dict[str, str | float | list[float]] = {}
     rows: int = 0
     columns: int = 0
     coordinates: list[Coordinate]
@@ -201,11 +203,16 @@ class GridInfo(Document):
 
 
 class City(Document):
-    """A city within the map."""
+    """A city within the map.
+
+    x, y  in the coordinates of the map: longitude and latitude, or those of a projected grid
+    """
 
     name: str
     lon: float
     lat: float
+    x: float
+    y: float
     population: int
 
 

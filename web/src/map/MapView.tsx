@@ -1,10 +1,10 @@
 // Map of one session: the field on the GPU, lines over it, and reactions to pointer and keyboard.
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { cellAt, centreOf, placeText, valueAt, type Place } from "../maths/grid";
+import { cellAt, centreOf, lonLatOf, placeText, valueAt, type Place } from "../maths/grid";
 import { number } from "../maths/format";
 import { comparing, difference, fields, unit, type Shown } from "../state/scale";
-import { cursor, grid, infos } from "../state/store";
+import { cursor, geography, grid, infos } from "../state/store";
 import { clickAt, tool } from "../state/tools";
 import { view } from "../state/view";
 import { boxOf, fit, panned, type Camera } from "./camera";
@@ -22,7 +22,7 @@ const TOP = 46;
 function cameraFor(width: number, height: number): Camera {
   const map = grid.value ?? { west: -180, east: 180, south: -90, north: 90 };
   const chosen = view.value.camera;
-  if (chosen) return { lon: chosen[0], lat: chosen[1], scale: chosen[2], width, height };
+  if (chosen) return { lon: chosen[0], lat: chosen[1], scale: chosen[2], width, height, ...(grid.value?.flat && { flat: true }) };
   const above = fit(map, width, height - LEGEND.height - TOP, MARGIN);
   const beside = fit(map, width - LEGEND.width, height, MARGIN);
   return beside.scale > above.scale
@@ -92,13 +92,14 @@ export function Readout() {
   const at: Place | null = cursor.value;
   const cell = map && at && cellAt(map, at);
   const found = comparing.value ? [difference.value] : fields.value;
+  const place = map && cell && lonLatOf(map, geography.value?.places ?? null, centreOf(map, cell));
   if (!map || !at || !cell) return <div class="readout idle">Point at the map</div>;
   return (
     <div class="readout" role="status" data-row={cell.row} data-column={cell.column}>
       {found.map((each) => each && (
         <strong key={each.session}>{number(valueAt(each.values, map, cell), 4)} <small>{unit.value?.label}</small></strong>
       ))}
-      <span>{placeText(centreOf(map, cell))}</span>
+      <span>{place && placeText(place)}</span>
     </div>
   );
 }

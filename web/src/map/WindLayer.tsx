@@ -1,21 +1,31 @@
 // Wind over the field: arrows or moving particles; arrows for users who prefer reduced motion.
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { grid, latest } from "../state/store";
+import { geography, grid, latest } from "../state/store";
 import { view, type Wind } from "../state/view";
 import { drawArrows } from "./arrows";
 import type { Camera } from "./camera";
 import { inkOf } from "./lines";
 import { Particles } from "./particles";
-import type { WindField } from "./wind_field";
+import { turned, type WindField } from "./wind_field";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** The wind along the axes of a projected map, by the field that it comes from: particles request it in each frame. */
+const rotated = new WeakMap<Float32Array, WindField>();
 
 function field(): WindField | null {
   const [east, north] = [latest.value["wind:east"]?.values, latest.value["wind:north"]?.values];
   const map = grid.value;
   if (!east || !north || !map || east.length !== north.length || east.length !== map.rows * map.columns) return null;
-  return { grid: map, east, north };
+  const places = geography.value?.places;
+  if (!places) return { grid: map, east, north };
+  const before = rotated.get(east);
+  if (before?.grid === map) return before;
+  const [right, up] = turned(east, north, places);
+  const made = { grid: map, east: right, north: up };
+  rotated.set(east, made);
+  return made;
 }
 
 const kind = (): Wind => (view.value.wind === "particles" && STILL.matches ? "arrows" : view.value.wind);

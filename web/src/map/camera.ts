@@ -1,4 +1,5 @@
-// The part of the globe that a map shows: equidistant longitude and latitude, with true proportions in the middle.
+// The part of the globe that a map shows: equidistant longitude and latitude with true proportions in the middle, or a
+// projected map.
 import type { Place } from "../maths/grid";
 
 /** Centre [degrees], and CSS pixels per degree of latitude. */
@@ -8,6 +9,8 @@ export interface Camera {
   scale: number;
   width: number;
   height: number;
+  /** Whether lengths are true in both directions. */
+  flat?: boolean;
 }
 
 export interface Box {
@@ -17,14 +20,16 @@ export interface Box {
   north: number;
 }
 
-const squeeze = (camera: Camera): number => Math.max(Math.cos((camera.lat * Math.PI) / 180), 0.1);
+/** Return the length of a unit of x relative to one of y. */
+export const squeeze = ({ flat, lat }: { flat?: boolean | undefined; lat: number }): number =>
+  flat ? 1 : Math.max(Math.cos((lat * Math.PI) / 180), 0.1);
 
 /** Return a camera that shows a box as large as possible, with a margin [pixels]. */
-export function fit(box: Box, width: number, height: number, margin: number): Camera {
+export function fit(box: Box & { flat?: boolean }, width: number, height: number, margin: number): Camera {
   const lat = (box.south + box.north) / 2;
-  const across = (box.east - box.west) * Math.max(Math.cos((lat * Math.PI) / 180), 0.1);
+  const across = (box.east - box.west) * squeeze({ flat: box.flat, lat });
   const scale = Math.min((width - 2 * margin) / across, (height - 2 * margin) / (box.north - box.south));
-  return { lon: (box.west + box.east) / 2, lat, scale: Math.max(scale, 0.1), width, height };
+  return { lon: (box.west + box.east) / 2, lat, scale: Math.max(scale, 0.1), width, height, ...(box.flat && { flat: true }) };
 }
 
 export function toPixel(camera: Camera, [lon, lat]: Place): [number, number] {
@@ -60,6 +65,6 @@ export function panned(camera: Camera, dx: number, dy: number): Camera {
   return {
     ...camera,
     lon: camera.lon - dx / (squeeze(camera) * camera.scale),
-    lat: Math.min(Math.max(camera.lat + dy / camera.scale, -85), 85),
+    lat: camera.flat ? camera.lat + dy / camera.scale : Math.min(Math.max(camera.lat + dy / camera.scale, -85), 85),
   };
 }

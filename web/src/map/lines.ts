@@ -24,7 +24,7 @@ export function groundOf(element: HTMLElement): [number, number, number] {
   return [red ?? 0, green ?? 0, blue ?? 0];
 }
 
-/** Draw lines (lon, lat), with NaN between them. */
+/** Draw lines of positions on the map, with NaN between them. */
 export function drawLines(pen: CanvasRenderingContext2D, points: Float32Array, camera: Camera): void {
   pen.beginPath();
   let drawing = false;
@@ -69,8 +69,8 @@ export function drawCities(pen: CanvasRenderingContext2D, cities: City[], places
   let named = 0;
   for (const city of cities) {
     if (named >= CITIES) return;
-    if (city.lon < box.west || city.lon > box.east || city.lat < box.south || city.lat > box.north) continue;
-    const [x, y] = toPixel(camera, [city.lon, city.lat]);
+    if (city.x < box.west || city.x > box.east || city.y < box.south || city.y > box.north) continue;
+    const [x, y] = toPixel(camera, [city.x, city.y]);
     const marked = places.some((each) => isNear(toPixel(camera, each), [x, y]));
     const begin = x + (marked ? 2 * PLACE : PLACE - 1);
     const place: [number, number, number, number] = [x - 6, y - 9, begin + pen.measureText(city.name).width + 6, y + 9];

@@ -1,6 +1,6 @@
 // The layers of a map, each drawn when its data change, at most once per frame of the screen.
 import { effect } from "@preact/signals";
-import { cellAt } from "../maths/grid";
+import { cellAt, positionOf } from "../maths/grid";
 import { HUES } from "../maths/hues";
 import { colours, range, type Shown } from "../state/scale";
 import { cursor, geography, grid } from "../state/store";
@@ -69,6 +69,7 @@ export function paintAbove(
   return drawing(() => {
     const { places, line, contours } = view.value;
     const [size, seen, map, at, path, release, paths] = [room.value, camera.value, grid.value, cursor.value, drawn.value, releaseAt.value, tool.value];
+    const world = geography.value;
     const field = contours && map ? shown.value : null;
     const scale = field && range.value;
     void isDark.value; // colours are from the style sheet
@@ -83,7 +84,8 @@ export function paintAbove(
       if (path.length) lines.drawPath(pen, path, seen, ink, paths === "paint");
       if (map && cell) lines.drawCell(pen, map, cell.row, cell.column, seen, ink);
       lines.drawPlaces(pen, places, HUES, seen);
-      if (release) lines.drawPlace(pen, release, RELEASE, "", seen);
+      const released = release && map && positionOf(map, world?.places ?? null, release);
+      if (released) lines.drawPlace(pen, released, RELEASE, "", seen);
     };
   });
 }

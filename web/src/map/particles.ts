@@ -1,6 +1,6 @@
 // Wind as moving particles with fading trails.
 import type { Place } from "../maths/grid";
-import { boxOf, toPixel, type Camera } from "./camera";
+import { boxOf, squeeze, toPixel, type Camera } from "./camera";
 import { windAt, type WindField } from "./wind_field";
 
 interface Particle {
@@ -43,7 +43,7 @@ function move(each: Particle, pen: CanvasRenderingContext2D, field: WindField, c
     return;
   }
   const [lon, lat] = each.at;
-  const next: Place = [lon + (wind[0] * pace) / Math.max(Math.cos((lat * Math.PI) / 180), 0.1), lat + wind[1] * pace];
+  const next: Place = [lon + (wind[0] * pace) / squeeze({ flat: camera.flat, lat }), lat + wind[1] * pace];
   pen.moveTo(...toPixel(camera, each.at));
   pen.lineTo(...toPixel(camera, next));
   each.at = next;

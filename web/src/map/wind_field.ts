@@ -1,11 +1,19 @@
 // Wind between cells, interpolated from its two fields.
-import type { Grid, Place } from "../maths/grid";
+import type { Grid, Place, Places } from "../maths/grid";
 
 export interface WindField {
   grid: Grid;
-  /** [m/s] towards the east and the north, row by row. */
+  /** [m/s] to the right and upwards on the map, row by row. */
   east: Float32Array;
   north: Float32Array;
+}
+
+/** Return the wind along the axes of a projected map, from its components towards the east and the north. */
+export function turned(east: Float32Array, north: Float32Array, places: Places): [Float32Array, Float32Array] {
+  const radians = Math.PI / 180;
+  const along = (k: number, one: Float32Array, other: Float32Array, sign: number) =>
+    (one[k] ?? NaN) * Math.cos((places.angle[k] ?? 0) * radians) + sign * (other[k] ?? NaN) * Math.sin((places.angle[k] ?? 0) * radians);
+  return [east.map((_, k) => along(k, east, north, 1)), north.map((_, k) => along(k, north, east, -1))];
 }
 
 /** Return the wind at a place [m/s] by bilinear interpolation; null outside the map. */

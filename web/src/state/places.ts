@@ -6,7 +6,7 @@ import { cellAt, type Cell, type Grid, type Place } from "../maths/grid";
 import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import type { Subscription } from "../protocol/types";
-import { arrived, back, earlier, grid, info, latest, past, variable } from "./store";
+import { arrived, back, earlier, grid, info, latest, past, placeOf, variable } from "./store";
 import { unit } from "./scale";
 import { view } from "./view";
 import { watched } from "./view";
@@ -90,8 +90,13 @@ export const curtain = computed<Curtain | null>(() => {
     if (row < 0 || row >= rows || column < 0 || column >= columns) continue;
     for (let up = 0; up < levels; up++) values[up * STEPS + k] = shown[(up * rows + row) * columns + column] ?? NaN;
   }
-  return { values, edges: layerEdges(levels), length: distance(...line) };
+  return { values, edges: layerEdges(levels), length: lengthOf(line) };
 });
+
+function lengthOf([a, b]: [Place, Place]): number {
+  const [from, to] = [placeOf(a), placeOf(b)];
+  return from && to ? distance(from, to) : 0;
+}
 
 function along([a, b]: [Place, Place], part: number): Place {
   return [a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part];
@@ -106,7 +111,7 @@ function layerEdges(levels: number): number[] {
 
 const EARTH = 6371; // km, mean radius
 
-/** Return the great-circle distance of two places [km]. */
+/** Return the great-circle distance of two places (longitude, latitude) [km]. */
 export function distance(a: Place, b: Place): number {
   const turn = Math.PI / 180;
   const half = (from: number, to: number) => Math.sin(((to - from) * turn) / 2) ** 2;

@@ -1,11 +1,11 @@
 // State of the page: signals that components read and the link writes.
 import { computed, effect, signal } from "@preact/signals";
-import { gridOf, type Grid, type Place } from "../maths/grid";
+import { gridOf, lonLatOf, unitOf, type Grid, type Place, type Places } from "../maths/grid";
 import { access } from "../protocol/access";
 import type { Frame } from "../protocol/frames";
 import { Http, Refused, type Source } from "../protocol/http";
 import { Link, type Connection } from "../protocol/link";
-import type { City, Control, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
+import type { City, Control, GridInfo, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
 import { isSite, Site } from "../protocol/recorded_site";
 import { Past } from "./past";
 import { look, view } from "./view";
@@ -19,7 +19,10 @@ export interface Notice {
 export interface Geography {
   coast: Float32Array;
   borders: Float32Array;
+  /** With positions on the map. */
   cities: City[];
+  /** Of the cells of a projected map. */
+  places: Places | null;
 }
 
 export const identity = access();
@@ -69,7 +72,13 @@ export const air = computed<string | null>(() => variables.value.find((each) => 
 export const releasable = computed<string[]>(() => variables.value.filter((each) => each.molar_mass !== null).map((each) => each.name));
 
 export function hasMap(each: Variable): boolean {
-  return each.dims.at(-1) === "lon" && each.dims.at(-2) === "lat";
+  const last = each.dims.slice(-2).join();
+  return last === "lat,lon" || last === "y,x";
+}
+
+/** Return longitude and latitude of a position on the map; null before those of its cells arrive. */
+export function placeOf(at: Place): Place | null {
+  return grid.value ? lonLatOf(grid.value, geography.value?.places ?? null, at) : at;
 }
 
 export function past(of: string): Past {
@@ -167,7 +176,7 @@ export async function learn(name: string): Promise<void> {
     sessions.value = { ...sessions.value, [name]: { ...found.state, ...sessions.value[name] } };
     if (!past(name).last) await firstFrame(name);
     if (!geographies.value[name]) {
-      const same = geographies.value[found.state.parent ?? ""] ?? (await world(name)); // a branch has its parent's map
+      const same = geographies.value[found.state.parent ?? ""] ?? (await world(name, found.grid)); // a branch has its parent's map
       geographies.value = { ...geographies.value, [name]: same };
     }
     logs.value = { ...logs.value, [name]: await http.get<LogEntry[]>(`/sessions/${name}/log`) };
@@ -188,14 +197,22 @@ async function firstFrame(name: string): Promise<void> {
   arrived.value += 1;
 }
 
-async function world(name: string): Promise<Geography | null> {
-  const lines = async (kind: string) =>
+async function world(name: string, of: GridInfo): Promise<Geography | null> {
+  const values = async (kind: string) =>
     (await http.frames(`/sessions/${name}/geography/${kind}`))[0]?.values ?? new Float32Array();
+  const unit = unitOf(of);
+  const lines = async (kind: string) => (await values(kind)).map((each) => each * unit);
   try {
-    const [coast, borders, cities] = await Promise.all([
+    const [coast, borders, cities, places] = await Promise.all([
       lines("coast"), lines("borders"), http.get<City[]>(`/sessions/${name}/geography/cities`),
+      of.kind === "projected" ? values("places") : null,
     ]);
-    return { coast, borders, cities };
+    const planes = [0, 1, 2].map((k) => places?.subarray(k * of.rows * of.columns, (k + 1) * of.rows * of.columns));
+    const [lon, lat, angle] = planes;
+    return {
+      coast, borders, cities: cities.map((each) => ({ ...each, x: each.x * unit, y: each.y * unit })),
+      places: lon && lat && angle ? { lon, lat, angle } : null,
+    };
   } catch {
     return null; // a model without a map, or a server without coasts
   }

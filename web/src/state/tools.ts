@@ -1,6 +1,7 @@
 // Tools: the meaning of a click on the map.
 import { signal } from "@preact/signals";
 import type { Place } from "../maths/grid";
+import { placeOf } from "./store";
 import { look, view } from "./view";
 
 export type Tool = "place" | "line" | "release" | "paint";
@@ -8,7 +9,7 @@ export type Tool = "place" | "line" | "release" | "paint";
 export const tool = signal<Tool>("place");
 /** Corners of the shape in progress. */
 export const drawn = signal<Place[]>([]);
-/** Location of the next release. */
+/** Longitude and latitude of the next release. */
 export const releaseAt = signal<Place | null>(null);
 
 const MOST_PLACES = 6;
@@ -19,12 +20,16 @@ export function choose(next: Tool): void {
 }
 
 export function clickAt(place: Place): void {
-  const at: Place = [round(place[0]), round(place[1])];
+  const at = rounded(place);
   if (tool.value === "place") pin(at);
-  else if (tool.value === "release") releaseAt.value = at;
+  else if (tool.value === "release") releaseAt.value = roundedOrNull(placeOf(place));
   else if (tool.value === "paint") drawn.value = [...drawn.value, at];
   else hang(at);
 }
+
+const rounded = ([x, y]: Place): Place => [round(x), round(y)];
+
+const roundedOrNull = (place: Place | null): Place | null => place && rounded(place);
 
 const round = (degrees: number): number => Math.round(degrees * 1e4) / 1e4;
 

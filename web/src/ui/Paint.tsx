@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { change } from "../state/actions";
 import { unit } from "../state/scale";
-import { level, variable, variables } from "../state/store";
+import { level, placeOf, variable, variables } from "../state/store";
 import { choose, drawn, tool } from "../state/tools";
 import { Number } from "./Release";
 
@@ -20,10 +20,11 @@ export function Paint() {
   const inUnit = operation.value === "multiply" ? "" : ` [${scale?.label ?? selected.unit}]`;
   const paint = async (event: Event) => {
     event.preventDefault();
+    const corners = drawn.value.map(placeOf).filter((each) => each !== null);
     const done = await change(
       {
         kind: "paint", variable: selected.name, operation: operation.value, value: inOwnUnit(value.value, operation.value, scale),
-        polygon: drawn.value.map(([lon, lat]): [number, number] => [lon, lat]), level: selected.dims.length > 2 ? level.value : 0,
+        polygon: corners.map(([lon, lat]): [number, number] => [lon, lat]), level: selected.dims.length > 2 ? level.value : 0,
       },
       `${selected.name} was painted.`,
     );

@@ -3,11 +3,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { bounds, Chart } from "../charts/Chart";
 import { COUNT, table } from "../maths/colours";
 import { number } from "../maths/format";
-import { placeText, valueAt } from "../maths/grid";
+import { placeText, valueAt, type Place } from "../maths/grid";
 import { automatic, fraction, type Range } from "../maths/range";
 import { curtain, hasLevels, marked, profiles, series, STEPS, type Curtain } from "../state/places";
 import { colours, fields, range, unit } from "../state/scale";
-import { grid, shown, variable } from "../state/store";
+import { grid, placeOf, shown, variable } from "../state/store";
 import { choose, drawn, tool } from "../state/tools";
 import { look, view } from "../state/view";
 import { Icon } from "./icons";
@@ -35,7 +35,7 @@ function Places() {
         <div class="key" key={`${place}`}>
           <i style={{ background: colour }} aria-hidden="true" />
           <b>{k + 1}</b>
-          <span>{placeText(place)}</span>
+          <span>{textOf(placeOf(place))}</span>
           <b>{map && cell && of ? `${number(valueAt(of.values, map, cell), 4)} ${unit.value?.label ?? ""}` : "–"}</b>
           <button type="button" class="quiet" aria-label={`Remove place ${k + 1}`} onClick={() => drop(k)}><Icon name="close" /></button>
         </div>
@@ -43,6 +43,8 @@ function Places() {
     </section>
   );
 }
+
+const textOf = (place: Place | null): string => (place ? placeText(place) : "–");
 
 function Series() {
   const frame = shown(view.value.session);

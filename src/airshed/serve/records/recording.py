@@ -20,7 +20,7 @@ from airshed.core.atomic import write_whole
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.core.text import suggestion
 from airshed.serve import types
-from airshed.serve.formats import METADATA, array_metadata, group_metadata
+from airshed.serve.formats import METADATA, all_dims, array_metadata, attributes_of, coordinates, group_metadata
 from airshed.serve.frames import window_of
 from airshed.serve.published import Copy, Selection, Shape
 
@@ -135,17 +135,16 @@ class _Files:
             arrays[name] = array_metadata([count], ["time"], _CLOCK[name], 0, units)
         for name in self._names:
             each = self._shape.variables[name]
-            about = {"units": each.unit, "long_name": each.text}
+            about = attributes_of(each, self._shape.grid)
             arrays[name] = array_metadata(
                 [count, *each.shape], ["time", *each.dims], "float32", "NaN", about, [1, *each.shape]
             )
-        for place in self._shape.grid.coordinates:
-            about = {"units": place.unit, "long_name": place.text}
-            arrays[place.name] = array_metadata([len(place.values)], [place.dim], "float64", "NaN", about)
-            file = self._path / place.name / "c" / "0"
+        for name, (dims, values, about) in coordinates(self._shape, all_dims(self._shape)).items():
+            arrays[name] = array_metadata(values.shape, dims, "float64", "NaN", about)
+            file = self._path.joinpath(name, "c", *["0"] * values.ndim)
             if not file.exists():
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(np.asarray(place.values, "<f8").tobytes())
+                file.write_bytes(np.asarray(values, "<f8").tobytes())
         with write_whole(self._path / METADATA) as part:
             part.write_text(json.dumps(group_metadata(arrays, dict(self._shape.attributes))), encoding="utf-8")
 

@@ -10,7 +10,7 @@ from typing import Final
 from airshed.core.atomic import guarded
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.text import suggestion
-from airshed.serve.maps import cities_of, lines_frame
+from airshed.serve.maps import cities_of, lines_frame, places_frame
 from airshed.serve.published import Selection, Session
 from airshed.serve.records.finished import finished_session
 from airshed.serve.records.recording import selected
@@ -102,6 +102,8 @@ def _write_documents(session: Session, names: Sequence[str], folder: Path, *, gr
     try:
         for which in ("coast", "borders"):
             (folder / "geography" / f"{which}.bin").write_bytes(lines_frame(session, which))
+        if session.shape.grid.kind == "projected":
+            (folder / "geography" / "places.bin").write_bytes(places_frame(session))
         cities = ",".join(each.model_dump_json() for each in cities_of(session))
         (folder / "geography" / "cities.json").write_text(f"[{cities}]", encoding="utf-8")
     except NotThereError:  # a model without a map
