@@ -18,6 +18,7 @@ import airshed.io.accessor  # noqa: F401  registers `.airshed` of arrays
 from airshed.core.atomic import write_whole
 from airshed.core.errors import DataError, OutputError
 from airshed.core.text import suggestion
+from airshed.grid.axes import GRID_MAPPING
 from airshed.grid.box import Box
 from airshed.io import cf
 from airshed.io.folder import RECORDS, RUNS, RunFolder
@@ -119,7 +120,13 @@ def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
     if not path.exists():
         named = RUNS / path
         raise OutputError(f"there is no run or file {path}" + (f"; did you mean {named}?" if named.is_dir() else ""))
-    return open_result(_output_of(path, name) if path.is_dir() and path.suffix not in RESULTS else path)
+    found = open_result(_output_of(path, name) if path.is_dir() and path.suffix not in RESULTS else path)
+    if GRID_MAPPING not in found.data_vars:
+        return found
+    # As a coordinate it stays with each field, from which libraries such as rioxarray derive the projection.
+    placed = found.set_coords(GRID_MAPPING)
+    placed.set_close(found.close)
+    return placed
 
 
 def _output_of(folder: Path, name: str) -> Path:

@@ -235,7 +235,8 @@ def _end(path: Path, description: Description, clock: Mapping[str, NDArray[np.fl
 def variables_of(path: Path) -> list[str]:
     """Return the variables of a store except the coordinates, in order; raise OSError, ValueError or KeyError."""
     arrays = _read(path / _METADATA)["consolidated_metadata"]["metadata"]
-    return [name for name, array in arrays.items() if array["dimension_names"] != [name]]
+    # Zarr omits the names of no dimensions: a grid mapping is a scalar.
+    return [name for name, array in arrays.items() if array.get("dimension_names") != [name]]
 
 
 def check_shards(path: Path) -> None:
