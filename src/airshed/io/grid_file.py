@@ -79,7 +79,8 @@ def read_grid(path: Path, margin: int = 0) -> FileGrid:
     DataError
         For a file without a regular horizontal grid.
     """
-    file, _, name = path.name.partition(":")
+    # names of WRF output have colons, too
+    file, _, name = (path.name, "", "") if path.is_file() else path.name.partition(":")
     opened = note_input(path.with_name(file))
     stamp = opened.stat().st_mtime_ns if opened.is_file() else 0
     return _cached(path, stamp, bool(name)).without_margin(margin, path)
