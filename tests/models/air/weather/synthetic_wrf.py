@@ -7,6 +7,7 @@ from typing import Any, Final
 import netCDF4
 import numpy as np
 
+from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT_DRY_AIR, GRAVITY, HEAT_CAPACITY_DRY_AIR
 from airshed.grid import Grid
 from airshed.grid.projected import MapProjection, projection
@@ -30,10 +31,10 @@ def mapping_of(kind: str) -> MapProjection:
 def write_wrfout(
     path: Path, kind: str = "lambert", wind: tuple[float, float] = (7.0, -3.0), *, shape: tuple[int, int] = (9, 11),
     size: float = 20e3, hours: Sequence[float] = (0.0, 1.0, 2.0), offsets: Sequence[int] = (0, 0, 0),
-    slope: float = 0.0, without: Sequence[str] = (), **attributes: Any,
+    slope: float = 0.0, without: Sequence[str] = (), tops: Array = TOPS, **attributes: Any,
 ) -> Path:  # fmt: skip
     """Write a file and return its path; offsets move the domain along x by a number of cells at each time."""
-    mapping, (rows, columns), levels = mapping_of(kind), shape, TOPS.size - 1
+    mapping, (rows, columns), levels = mapping_of(kind), shape, tops.size - 1
     corner = {"lambert": (1e5, -1e5), "polar stereographic": (2e5, -15e5), "mercator": (0.0, 17e5)}[kind]
     with netCDF4.Dataset(path, "w") as file:
         for name, count in (
@@ -53,7 +54,7 @@ def write_wrfout(
         for index, (hour, offset) in enumerate(zip(hours, offsets, strict=True)):
             x = corner[0] + size * (offset + np.arange(columns + 1))
             grid = Grid.mapped(mapping, x, corner[1] + size * np.arange(rows + 1), (0.0, 100.0))
-            _write(file, index, hour, grid, wind, slope, set(without))
+            _write(file, index, hour, grid, wind, slope, set(without), tops)
     return path
 
 
@@ -65,22 +66,23 @@ def _write(
     wind: tuple[float, float],
     slope: float,
     without: set[str],
+    tops: Array,
 ) -> None:
     """Write the variables of one time."""
     ground = slope * (grid.x - grid.x[0])[None] * np.ones((grid.y.size, 1)) / 1e3
-    staggered = ground + TOPS[:, None, None]
+    staggered = ground + tops[:, None, None]
     height = 0.5 * (staggered[1:] + staggered[:-1])
     temperature = 290.0 - 6.5e-3 * height
     pressure = 1e5 * (1.0 - 6.5e-3 * height / 290.0) ** (GRAVITY / (GAS_CONSTANT_DRY_AIR * 6.5e-3))
     theta = temperature * (1e5 / pressure) ** (GAS_CONSTANT_DRY_AIR / HEAT_CAPACITY_DRY_AIR)
     (at_x, at_y), (east, north) = grid.wind_rotation, wind
-    ones = np.ones((TOPS.size - 1, 1, 1))
+    ones = np.ones((tops.size - 1, 1, 1))
     mass, two = ("bottom_top", "south_north", "west_east"), ("south_north", "west_east")
     fields = {
         "XLONG": (two, grid.lon), "XLAT": (two, grid.lat), "HGT": (two, ground),
         "U": ((*mass[:2], "west_east_stag"), ones * (np.cos(at_x) * east + np.sin(at_x) * north)),
         "V": ((mass[0], "south_north_stag", mass[2]), ones * (np.cos(at_y) * north - np.sin(at_y) * east)),
-        "W": (("bottom_top_stag", *two), np.zeros((TOPS.size, *grid.shape[1:]))),
+        "W": (("bottom_top_stag", *two), np.zeros((tops.size, *grid.shape[1:]))),
         "T": (mass, theta - 300.0), "P": (mass, 0.1 * pressure), "PB": (mass, 0.9 * pressure),
         "PH": (("bottom_top_stag", *two), 0.2 * GRAVITY * staggered),
         "PHB": (("bottom_top_stag", *two), 0.8 * GRAVITY * staggered),
