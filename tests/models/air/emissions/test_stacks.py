@@ -214,6 +214,25 @@ def test_pollutants_become_species_by_the_split_and_unknown_columns_are_refused(
         assemble(with_stacks(tmp_path, ",NO [mol/s]", f"{INLAND},1", stacks=[{"file": "other.csv"}]))
 
 
+def test_stacks_on_a_map_projection_are_in_the_cells_that_contain_them(tmp_path: Path) -> None:
+    table(tmp_path, f"{PLANT},3", more=",TRACER [mol/s]")
+    lambert = {"kind": "lambert", "parallels": [40, 56], "lon": 5, "lat": 50}
+    parts = assemble(
+        airshed.Case.from_dict({
+            "grid": {"projection": lambert, "spacing": "50 km", "layers": ["100 m", "300 m", "1000 m", "3000 m"],
+                     "area": {"x": ["-200 km", "200 km"], "y": ["-200 km", "200 km"]}},
+            "time": {"start": "2022-06-01T00:00:00Z", "length": "1 h"}, "chemistry": {"mechanism": "tracer"},
+            "meteorology": {"kind": "uniform", "eastward": "5 m/s"}, "emissions": {"stacks": [{"file": "stacks.csv"}]},
+        }, base=tmp_path)
+    )  # fmt: skip
+    (stacks,) = parts.sources
+    rate = stacks.rate(0.0).sum(axis=(0, 1))
+    ((row, column),) = np.argwhere(rate)
+    assert rate[row, column] == pytest.approx(3.0, rel=1e-14)
+    assert parts.grid.lon[row, column] == pytest.approx(6.6, abs=0.36)
+    assert parts.grid.lat[row, column] == pytest.approx(51.0, abs=0.24)
+
+
 @pytest.mark.standard
 def test_a_run_emits_the_table_and_its_gradient_is_that_of_scaled_runs(tmp_path: Path) -> None:
     """Compare contributions by sector with runs whose factor on the sector is a little larger."""
