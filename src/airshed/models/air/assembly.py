@@ -26,6 +26,7 @@ from airshed.models.air.boundary.files import OuterSpecies, in_cells, open_outpu
 from airshed.models.air.boundary.outer import initial_of_run
 from airshed.models.air.case import Case, check_species
 from airshed.models.air.case.species import left_out, translated
+from airshed.models.air.emissions.gridded import SHIPPED_TABLES
 from airshed.models.air.emissions.split import isoprene_notes, kept_notes, split_of
 from airshed.models.air.emissions.stack_table import read_stacks
 from airshed.models.air.emissions.stacks import StackInput
@@ -97,9 +98,6 @@ def _of_inventory(case: Case) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}); write one paragraph of plain text, or remove it") from error
 
-
-SHIPPED_INVENTORY: Final = "cases/west-europe/emissions"
-"""Shipped folder with temporal profiles and the split of pollutants, for cases without an inventory."""
 
 _NONE_DEPOSITS = "no species deposits: the species map has no deposition"
 
@@ -295,7 +293,7 @@ def _stacks_of(
     Raises CaseError for a missing file, DataError for an invalid one.
     """
     paths = case.files([each.file for each in case.emissions.stacks], "emissions.stacks.file")
-    folder = resource(SHIPPED_INVENTORY) if inventory is None else inventory.folder
+    folder = resource(SHIPPED_TABLES) if inventory is None else inventory.folder
     return StackInput.of([read_stacks(path) for path in paths], folder, emissions, species) if paths else None
 
 

@@ -83,7 +83,7 @@ class Emission(Process, section="emissions", order=25, model=EmissionsSection):
         yield from self._gridded(compounds)
 
         # stacks
-        if self.stack_input is not None and settings is None:
+        if self.stack_input is not None and settings is None and not self.gridded:
             self.stack_input.check_scale(self.scale)
         for table in () if self.stack_input is None else self.stack_input.tables:
             parts = self.stack_input.parts(table, becomes, context.molar_masses)
