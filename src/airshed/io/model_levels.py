@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 SURFACE_PRESSURES: Final = (
     "PS", "ps", "sp", "lnsp", "surface_pressure", "surface_air_pressure", "Met_PSC2WET", "Met_PS1WET", "PSFC", "PRSFC",
-    "aps",
+    "aps", "Psurf", "psurf",
 )  # fmt: skip
 """Names of the surface pressure in files without formula terms; `lnsp` is its logarithm."""
 _FIELDS: Final = ("pres", "pressure", "air_pressure", "pfull", "pmid", "met_pmid", "p")
-_COEFFICIENTS: Final = (("hyam", "hybm"), ("ap", "b"), ("a", "b"), ("ap", "bp"))
+_COEFFICIENTS: Final = (("hyam", "hybm"), ("ap", "b"), ("a", "b"), ("ap", "bp"), ("hyai", "hybi"))
+"""Names of coefficients at layers, or at their interfaces if they are one more."""
 _IFS_LEVELS: Final = (60, 137)
 _PRESSURE_UNITS: Final = ("pa", "hpa", "mbar", "mb", "millibar", "millibars", "pascal", "pascals")
 _HEIGHT_UNITS: Final = ("m", "km", "metre", "metres", "meter", "meters")
@@ -94,27 +95,36 @@ def _hybrid(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
         if all(names) and dataset.variables[names[0]].dims == (dim,):
             break
     else:
-        pairs = [pair for pair in _COEFFICIENTS if all(_is_along(dataset, name, dim) for name in pair)]
-        if not pairs:
+        size, pairs = dataset.sizes[dim], [pair for pair in _COEFFICIENTS if set(pair) <= set(dataset.variables)]
+        shapes = [{dataset.variables[name].shape for name in pair} for pair in pairs]
+        fitting = [pair for pair, shape in zip(pairs, shapes, strict=True) if shape in ({(size,)}, {(size + 1,)})]
+        if not fitting:
             return None
-        names, terms = pairs[0], {}
-    (first, second), a = names, dataset.variables[names[0]]
-    values = numbers(a.values, f"{where}: {first}")
-    if _unit(a.attrs) in _PRESSURE_UNITS:  # also where the formula names p0: GEOS-Chem writes hyam in hPa
-        change = conversion(a.attrs, "Pa", f"{where}: {first}")
-        values = values * change.factor
-    else:
-        p0 = terms.get("p0", "P0")
-        if p0 in dataset.variables:
-            reference = dataset.variables[p0]
-            change = conversion(reference.attrs, "Pa", f"{where}: {p0}")
-            values = values * float(np.ravel(reference.values)[0]) * change.factor
-        elif values.max() <= 1.0:
-            raise DataError(f"{where}: {first} has no unit of pressure, and the file lacks P0; give {first} in Pa")
-    b = numbers(dataset.variables[second].values, f"{where}: {second}")
+        names, terms = fitting[0], {}
+    first, second = names
+    scale = _to_pascal(dataset, first, terms.get("p0", "P0"), where)
+    a, b = (_at_layers(dataset, name, dim, where) for name in names)
     if b.min() < 0.0 or b.max() > 1.0:
         raise DataError(f"{where}: {second} is {b.min():g} to {b.max():g}; as a coefficient it lies between 0 and 1")
-    return Levels(dim, f"hybrid levels of {first} and {second}", values, b, terms.get("ps", ""))
+    return Levels(dim, f"hybrid levels of {first} and {second}", scale * a, b, terms.get("ps", ""))
+
+
+def _to_pascal(dataset: "xr.Dataset", name: str, p0: str, where: str) -> float:
+    """Return the factor of a coefficient to Pa: of its unit, or of p0 where it has no unit."""
+    if _unit(dataset.variables[name].attrs) in _PRESSURE_UNITS:  # also where the formula names p0, as GEOS-Chem does
+        return conversion(dataset.variables[name].attrs, "Pa", f"{where}: {name}").factor
+    if p0 in dataset.variables:
+        reference = dataset.variables[p0]
+        return float(np.ravel(reference.values)[0]) * conversion(reference.attrs, "Pa", f"{where}: {p0}").factor
+    if np.max(dataset.variables[name].values) <= 1.0:
+        raise DataError(f"{where}: {name} has no unit of pressure, and the file lacks {p0}; give {name} in Pa")
+    return 1.0
+
+
+def _at_layers(dataset: "xr.Dataset", name: str, dim: str, where: str) -> Array:
+    """Return coefficients of layers: as they are, or the means of the interfaces above and below."""
+    values = numbers(dataset.variables[name].values, f"{where}: {name}")
+    return values if dataset.variables[name].dims == (dim,) else 0.5 * (values[1:] + values[:-1])
 
 
 def _formula_terms(dataset: "xr.Dataset", dim: str) -> Iterator[Mapping[str, str]]:

@@ -8,6 +8,7 @@ lowest and above the highest level, the values there hold.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -98,8 +99,8 @@ class OtherModel:
         self.mixtures: Mapping[str, Mixture] = mixtures(short, masses, profile, self.layout, own)
         if not self.mixtures:
             raise CaseError(
-                f"{key}: no variable of {self.files} is a species of the mechanism: {listed(names)}; name them in a "
-                "map: boundary.map"
+                f"{key}: no variable of {self.files} is a species of the mechanism; "
+                + (f"with levels it has {listed(names)}: name them in boundary.map" if names else "none has levels")
             )
         self.conversions = {name: self._conversion(name, masses, own) for name in self.variables}
 
@@ -116,8 +117,10 @@ class OtherModel:
 
     @property
     def title(self) -> str:
-        """Layout and files, for messages."""
-        return f"{self.files} ({self.layout.name})" if self.layout.name else self.files
+        """Names of the files without their folders, and the layout."""
+        names = [Path(each.where).name for each in self.outputs]
+        files = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        return f"{files} ({self.layout.name})" if self.layout.name else files
 
     def rest(self, profile: BoundaryMap) -> BoundaryMap:
         """Return the part of clean air that the files leave out: 0 for a species that they give completely."""
@@ -156,7 +159,9 @@ class OtherModel:
         mass = own.molar_mass.get(short) or self.layout.molar_mass.get(short) or folded.get(short.casefold())
         mass = mass or (masses[single[0]] if len(single) == 1 else None)
         output = self.outputs[self._records[name][0][1].file]
-        return conversion_of(own.units.get(short, output.unit(name)), mass, f"{output.where}: {name}")
+        carbon = own.carbon.get(short) or self.layout.carbon.get(short)
+        unit = own.units.get(short, output.unit(name))
+        return conversion_of(unit, f"{output.where}: {name}", molar_mass=mass, carbon=carbon)
 
     # Times.
 

@@ -6,7 +6,7 @@ map of a mechanism makes its species: one layout serves every mechanism.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -21,14 +21,17 @@ from airshed.models.air.species_map import BoundaryMap
 Factors = Mapping[str, float]
 """Factor by variable."""
 
-_SECTIONS: Final = ("name", "prefixes", "recognise", "species", "columns", "molar_mass", "units")
-_OF_USERS: Final = ("species", "columns", "molar_mass", "units")
+_SECTIONS: Final = ("name", "prefixes", "suffixes", "recognise", "species", "columns", "molar_mass", "carbon", "units")
+_OF_USERS: Final = ("species", "columns", "molar_mass", "carbon", "units")
 _ENDINGS: Final = (" dry", "-dryair", " v/v", "-dry")
 """Words that files write after a unit: mol mol-1 dry, ug/kg-dryair, ppb v/v."""
 _SPELLED: Final = {
     "v/v": "mol/mol", "vmr": "mol/mol", "m3 m-3": "mol/mol", "m^3/m^3": "mol/mol", "vol/vol": "mol/mol",
     "micrograms/m3": "ug/m3", "microg m-3": "ug/m3", "molec/cm3": "molecules/cm3", "molec cm-3": "molecules/cm3",
+    "mole/mole": "mol/mol", "mole mole-1": "mol/mol", "molmol-1": "mol/mol", "kgkg-1": "kg/kg",
 }  # fmt: skip
+_OF_CARBON: Final = {"ppbC": 1e-9, "ppmC": 1e-6, "pptC": 1e-12}
+"""Units of mixing ratios that count atoms of carbon."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +42,28 @@ class SourceMap:
     species     of the mechanism: sums of factor * variable
     columns     of the profile: sums of factor * variable
     molar_mass  of variables [kg/mol]
+    carbon      atoms of carbon of variables, for units such as ppbC
     units       of variables, in place of those of the file
-    prefixes    of the names of variables, which the sums leave out
+    prefixes, suffixes  of the names of variables, which the sums leave out
     """
 
     name: str = ""
     species: Mapping[str, Factors] = field(default_factory=dict)
     columns: Mapping[str, Factors] = field(default_factory=dict)
     molar_mass: Mapping[str, float] = field(default_factory=dict)
+    carbon: Mapping[str, float] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
     recognise: Mapping[str, Any] = field(default_factory=dict)
 
     def short(self, name: str) -> str:
-        """Return the name of a variable without its prefix."""
-        return next((name.removeprefix(each) for each in self.prefixes if name.startswith(each)), name)
+        """Return the name of a variable without its prefix and suffix."""
+        for prefix in self.prefixes:
+            name = name.removeprefix(prefix)
+        for suffix in self.suffixes:
+            name = name.removesuffix(suffix)
+        return name
 
     def fits(self, names: Collection[str], attributes: Mapping[Any, Any]) -> bool:
         """Return whether variables and attributes of a file are those of this layout."""
@@ -62,7 +72,7 @@ class SourceMap:
             return any(name.startswith(self.prefixes) for name in names)
         written = rule.get("attributes", {}).items()
         has_all = all(key in attributes and text in str(attributes[key]) for key, text in written)
-        return has_all and not set(rule.get("variables", ())).isdisjoint(names)
+        return has_all and not set(rule.get("variables", ())).isdisjoint(map(self.short, names))
 
 
 @cache
@@ -106,14 +116,17 @@ def _read(path: Path, known: tuple[str, ...]) -> SourceMap:
     for name, mass in tables["molar_mass"].items():
         if not _is_number(mass) or not 1.0 <= mass <= 2000.0:
             raise refuse(("molar_mass", name), f"molar_mass.{name} must be a number in g/mol, such as 47.998")
+    for name, atoms in tables["carbon"].items():
+        if not _is_number(atoms) or not 1.0 <= atoms <= 100.0:
+            raise refuse(("carbon", name), f"carbon.{name} must be a number of atoms, such as 5")
     for name, unit in tables["units"].items():
         if not isinstance(unit, str):
             raise refuse(("units", name), f'units.{name} must be a unit in quotes, such as "ppb"')
-        conversion_of(unit, 1.0, f"{path}: units.{name}")
+        conversion_of(unit, f"{path}: units.{name}", molar_mass=1.0, carbon=1.0)
     return SourceMap(
         str(data.get("name", path.name)), tables["species"], tables["columns"],
-        {name: 1e-3 * mass for name, mass in tables["molar_mass"].items()}, tables["units"],
-        tuple(data.get("prefixes", ())), data.get("recognise", {}),
+        {name: 1e-3 * mass for name, mass in tables["molar_mass"].items()}, tables["carbon"], tables["units"],
+        tuple(data.get("prefixes", ())), tuple(data.get("suffixes", ())), data.get("recognise", {}),
     )  # fmt: skip
 
 
@@ -133,26 +146,28 @@ class RatioConversion:
     is_concentration: bool = False
 
 
-def conversion_of(unit: str, molar_mass: float | None, where: str) -> RatioConversion:
-    """Return the conversion of a unit: mol/mol and parts of it, kg/kg, kg/m3, molecules/cm3.
+def conversion_of(
+    unit: str, where: str, *, molar_mass: float | None = None, carbon: float | None = None
+) -> RatioConversion:
+    """Return the conversion of a unit: mol/mol and parts of it, kg/kg, kg/m3, molecules/cm3, ppbC.
 
     molar_mass  [kg/mol]; None if it is unknown, which the units of mass need
-    raises      DataError for another unit or none, and for a mass without molar mass
+    carbon      atoms of carbon; None if they are unknown, which ppbC needs
+    raises      DataError for another unit or none, and for an unknown property that the unit needs
     """
-    text = " ".join(unit.replace("**", "").replace("^", "").replace("µ", "u").replace("μ", "u").split())
-    for ending in _ENDINGS:
-        text = text.removesuffix(ending)
-    folded = {"ppmV": "ppmv", "ppbV": "ppbv", "pptV": "pptv", "PPMV": "ppmv", "PPBV": "ppbv"}.get(text, text)
-    text = _SPELLED.get(folded.lower().strip(), folded)
+    text = _plain(unit)
     if text in ("", "1", "-", "dimensionless"):
         raise DataError(
             f"{where} has {'the unit ' + repr(text) if text else 'no unit'}, so that a ratio of amounts and one of "
             'masses look alike; give it in the map: units = { NAME = "mol/mol" } or "kg/kg"'
         )
     try:
+        if text in _OF_CARBON:
+            return RatioConversion(_OF_CARBON[text] / _known(carbon, where, unit, "carbon = { NAME = 5 }"))
+        molar = partial(_known, molar_mass, where, unit, "molar_mass = { NAME = 46.0 }")
         if "/kg" in text or "kg-1" in text:
             mass = quantity(f"1 {text.replace('/kg', '').replace('kg-1', '').strip()}", ("kg",), where=where).value
-            return RatioConversion(mass * MOLAR_MASS_DRY_AIR / _known(molar_mass, where, unit))
+            return RatioConversion(mass * MOLAR_MASS_DRY_AIR / molar())
         found = quantity(f"1 {text}", ("mol/mol", "mol/m3", "kg/m3"), where=where)
     except CaseError:
         raise DataError(
@@ -160,14 +175,23 @@ def conversion_of(unit: str, molar_mass: float | None, where: str) -> RatioConve
             "molecules/cm3), or correct its unit in the map"
         ) from None
     if found.unit == "kg/m3":
-        return RatioConversion(found.value / _known(molar_mass, where, unit), is_concentration=True)
+        return RatioConversion(found.value / molar(), is_concentration=True)
     return RatioConversion(found.value, is_concentration=found.unit == "mol/m3")
 
 
-def _known(molar_mass: float | None, where: str, unit: str) -> float:
-    if molar_mass is None:
-        raise DataError(f"{where} is in {unit}: give its molar mass in the map: molar_mass = {{ NAME = 46.0 }}")
-    return molar_mass
+def _plain(unit: str) -> str:
+    """Return a unit as the unit registry spells it, without words after it."""
+    text = " ".join(unit.replace("**", "").replace("^", "").replace("\u00b5", "u").replace("\u03bc", "u").split())
+    for ending in _ENDINGS:
+        text = text.removesuffix(ending)
+    text = text.lower() if text.isupper() or text.lower() in ("ppmv", "ppbv", "pptv") else text
+    return _SPELLED.get(text.lower(), text)
+
+
+def _known(number: float | None, where: str, unit: str, example: str) -> float:
+    if number is None:
+        raise DataError(f"{where} is in {unit}: give in the map: {example}")
+    return number
 
 
 class Mixture(NamedTuple):
