@@ -55,15 +55,11 @@ class Nodes:
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
 
-    def at(self, lon: Array, lat: Array, where: str) -> "Placement":
-        """Return bilinear weights of points [degrees]; raise DataError for points beyond the edge of the file."""
+    def check(self, lon: Array, lat: Array, where: str) -> None:
+        """Raise DataError for points [degrees] that are further than half a cell from the nodes."""
         if not self.dims:
-            still = np.zeros(lon.shape)
-            return Placement(self, PointWeights(still.astype(np.intp), still.astype(np.intp), still, still))
-        if isinstance(self.mapping, LonLat):
-            middle = 0.5 * (self.x[0] + self.x[-1])
-            lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
-        x, y = self.mapping.from_lonlat(lon, lat)
+            return
+        lon, x, y = self._within(lon, lat)
         outside = _beyond(self.x, x) | _beyond(self.y, y)
         if np.any(outside):
             first = np.flatnonzero(outside)[0]
@@ -72,7 +68,21 @@ class Nodes:
                 f"{where} covers {self.dims[1]} {self.x[0]:g} to {self.x[-1]:g} and {self.dims[0]} {self.y[0]:g} to "
                 f"{self.y[-1]:g}; {place}, in the grid of the case or next to it, is outside. Give a larger part"
             )
+
+    def at(self, lon: Array, lat: Array) -> "Placement":
+        """Return bilinear weights of points [degrees], with the nearest values beyond the nodes."""
+        if not self.dims:
+            still = np.zeros(lon.shape)
+            return Placement(self, PointWeights(still.astype(np.intp), still.astype(np.intp), still, still))
+        _, x, y = self._within(lon, lat)
         return Placement(self, PointWeights.in_plane(self.y, self.x, y, x))
+
+    def _within(self, lon: Array, lat: Array) -> tuple[Array, Array, Array]:
+        """Return longitudes on the turn of the nodes, and x and y of points."""
+        if isinstance(self.mapping, LonLat):
+            middle = 0.5 * (self.x[0] + self.x[-1])
+            lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
+        return lon, *self.mapping.from_lonlat(lon, lat)
 
 
 @dataclass(frozen=True, eq=False)

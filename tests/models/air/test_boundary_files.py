@@ -46,6 +46,7 @@ def model_of(*paths: Path, own: SourceMap | None = None, repeats: bool = False) 
 
 
 def at(model: OtherModel, when: np.datetime64 = NOON, air: Air = AIR) -> dict[str, Array]:
+    model.check_places(LON, LAT)
     return SpeciesAtPoints(model, LON, LAT, air, np.datetime64("2022-08-31T00")).at(when)
 
 

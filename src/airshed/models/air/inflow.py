@@ -9,7 +9,7 @@ from airshed.core.data import is_dataset
 from airshed.core.report import Report
 from airshed.io.model_output import ModelOutput
 from airshed.models.air.assembly import clean_air_of
-from airshed.models.air.boundary.field import GivenBoundary, face_cells, is_on_grid
+from airshed.models.air.boundary.field import GivenBoundary, cells_beyond, is_on_grid
 from airshed.models.air.boundary.files import (
     FileBoundary,
     OuterSpecies,
@@ -70,8 +70,6 @@ def describe(case: Case) -> Report:
     outputs = open_outputs(case.files(case.boundary.files, "boundary.files"))
     outer = outer_species(case, outputs, masses, clean, "boundary.files")
     outer.model.check_covers(case.start, case.start + np.timedelta64(round(case.time.length.value), "s"))
-    cells = face_cells(case)
-    for output in outputs:
-        output.nodes.at(cells["lon"].to_numpy(), cells["lat"].to_numpy(), output.where)
+    outer.model.check_places(*cells_beyond(case.make_grid(), 1))
     table = outer.table(profiles_of(case, tuple(masses), clean))
     return replace(report, tables=[*report.tables, table])

@@ -15,7 +15,7 @@ from airshed.core.text import listed
 from airshed.grid import Grid
 from airshed.io.model_output import ModelOutput
 from airshed.kernels.boundary import FaceCells
-from airshed.models.air.boundary.field import face_cells
+from airshed.models.air.boundary.field import cells_beyond
 from airshed.models.air.boundary.other_model import Air, OtherModel, SpeciesAtPoints
 from airshed.models.air.boundary.profiles import ZERO, BoundaryProfiles, read_columns
 from airshed.models.air.boundary.source_map import SourceMap, read_source_map
@@ -164,7 +164,7 @@ class FileBoundary:
     grid : Grid
         Grid of the whole area.
     air : Air
-        Air at the face cells of the whole area at the start.
+        Air along the lateral faces of the whole area at the start, which also holds in the cells beyond them.
     start : datetime64
         Start of the case, UTC.
     length : float
@@ -172,18 +172,23 @@ class FileBoundary:
     """
 
     def __init__(self, species: OuterSpecies, grid: Grid, air: Air, start: np.datetime64, length: float) -> None:
-        self._species, self._air, self._start = species, air, start.astype("datetime64[ns]")
+        self._species, self._start = species, start.astype("datetime64[ns]")
+        pressure, temperature, surface = (
+            np.stack([each, each], axis=-2) for each in (air.pressure, air.temperature, air.surface_pressure)
+        )
+        self._air = Air(pressure, temperature, surface, air.heights)
         species.model.check_covers(self._start, self._start + _nanoseconds(length))
-        cells = face_cells(grid)
-        lon, lat = (np.asarray(cells[name], np.float64) for name in ("lon", "lat"))
-        self._points = SpeciesAtPoints(species.model, lon, lat, air, self._start)
+        places = [cells_beyond(grid, number) for number in (1, 2)]
+        species.model.check_places(*places[0])
+        lon, lat = (np.stack(each) for each in zip(*places, strict=True))
+        self._points = SpeciesAtPoints(species.model, lon, lat, self._air, self._start)
 
     def __call__(self, seconds: float) -> "xr.Dataset":
-        """Return the species on level and face at a time [s since the start]."""
+        """Return the species on level, cell and face at a time [s since the start]: of two cells beyond each face."""
         import xarray as xr
 
         found = self._species.at(self._points, self._start + _nanoseconds(seconds), self._air.pressure)
-        return xr.Dataset({name: (("level", "face"), values) for name, values in found.items()})
+        return xr.Dataset({name: (("level", "cell", "face"), values) for name, values in found.items()})
 
     @property
     def interval(self) -> float:
@@ -206,6 +211,7 @@ def in_cells(species: OuterSpecies, state: MetState, grid: Grid, start: np.datet
     """Return species of files (level, lat, lon) [mol/mol] in the columns of a grid at the start."""
     air = Air(state.pressure, state.temperature, state.surface_pressure, grid.level)
     species.model.check_covers(start, start)
+    species.model.check_places(grid.lon, grid.lat)
     return species.at(SpeciesAtPoints(species.model, grid.lon, grid.lat, air), start, air.pressure)
 
 

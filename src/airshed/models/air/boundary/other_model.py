@@ -194,6 +194,11 @@ class OtherModel:
                     "year"
                 )
 
+    def check_places(self, lon: Array, lat: Array) -> None:
+        """Raise DataError for points [degrees] outside a file."""
+        for output in self.outputs:
+            output.nodes.check(lon, lat, output.where)
+
     def around(self, name: str, when: np.datetime64) -> tuple[Record, Record, float]:
         """Return the records before and after a time, and the weight of the second one."""
         records, times = self._records[name], self.times(name)
@@ -365,7 +370,7 @@ class SpeciesAtPoints:
     def _read(self, name: str, record: Record) -> Array:
         output = self._model.outputs[record.file]
         if record.file not in self._placements:
-            self._placements[record.file] = output.nodes.at(self._lon, self._lat, output.where)
+            self._placements[record.file] = output.nodes.at(self._lon, self._lat)
         return output.at(name, record.number, self._placements[record.file])
 
     def _filled(self, values: Array, name: str, record: Record) -> Array:
