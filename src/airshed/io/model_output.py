@@ -36,6 +36,8 @@ _NEVER_DROPPED: Final = (
 _MOST: Final = 1e30
 """Magnitude of marks of missing values that a file does not declare."""
 _SAME: Final = 1e-6
+CONSTANT: Final = "airshed_constant"
+"""Attribute of a Dataset whose single level stands for all heights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +167,11 @@ class ModelOutput:
         """Return the output in a netCDF file."""
         dataset = open_netcdf(note_input(path))
         return cls(dataset, str(path), path)
+
+    @property
+    def is_constant(self) -> bool:
+        """Return whether the values of a single level are meant for all heights."""
+        return bool(self.dataset.attrs.get(CONSTANT, False))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import xarray as xr
 from tests.laws.cases import small_case
-from tests.models.air.synthetic_models import TIMES, cams, cams_on_pressure, cmaq, geos_chem, wrf_chem, written
+from tests.models.air.synthetic_models import PLACES, TIMES, cams, cams_on_pressure, cmaq, geos_chem, wrf_chem, written
 
 import airshed
 from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import AirshedError, CaseError, DataError
+from airshed.io.model_levels import half_levels
 from airshed.mechanism import load_mechanism
 from airshed.models.air.boundary.files import OuterSpecies, open_outputs, outer_species
 from airshed.models.air.boundary.other_model import Air, OtherModel, SpeciesAtPoints
@@ -91,6 +92,68 @@ def test_values_beyond_the_levels_are_those_of_the_outermost_ones(tmp_path: Path
     found = at(model_of(cams_on_pressure(tmp_path / "file.nc", linear)), air=air)["O3"]
     assert found[0] == pytest.approx(float(linear(np.array(1e5))))
     assert found[1] == pytest.approx(float(linear(np.array(1e4))))
+
+
+def test_layers_far_beyond_the_levels_are_reported(tmp_path: Path) -> None:
+    def cut(data: xr.Dataset) -> xr.Dataset:
+        return data.sel(pressure_level=[500.0, 700.0, 850.0])
+
+    start = TIMES[0]
+    whole, part = (
+        SpeciesAtPoints(model_of(cams_on_pressure(tmp_path / f"{number}.nc", linear, change=change)), LON, LAT, AIR)
+        for number, change in enumerate((lambda data: data, cut))
+    )
+    assert whole.gaps(start) == ""
+    assert part.gaps(start) == (
+        "1 layer beyond the highest level, 500 hPa: its values hold; "
+        "1 layer beyond the lowest level, 850 hPa: its values hold"
+    )
+
+
+def test_forecasts_of_the_archive_have_a_reference_time(tmp_path: Path) -> None:
+    """The netCDF of the Atmosphere Data Store: forecast_period, forecast_reference_time, model_level; ln ps apart."""
+
+    def change(data: xr.Dataset) -> xr.Dataset:
+        hours = ((data.time - data.time[0]) / np.timedelta64(1, "h")).values
+        renamed = data.drop_vars(["time", "sp"]).rename(time="forecast_period", level="model_level")
+        renamed = renamed.expand_dims(forecast_reference_time=[TIMES[0]], axis=1)
+        valid = (("forecast_reference_time", "forecast_period"), data.time.values[None])
+        period = ("forecast_period", hours, {"units": "hours", "standard_name": "forecast_period"})
+        return renamed.assign_coords(valid_time=valid, forecast_period=period)
+
+    def surface(data: xr.Dataset) -> xr.Dataset:
+        lnsp = np.log(data.sp).expand_dims(level=[1], axis=1)
+        return xr.Dataset({"lnsp": (lnsp.dims, lnsp.values)}, {name: data[name] for name in ("time", *PLACES)})
+
+    model = model_of(
+        cams(tmp_path / "ml.nc", linear, surface=9e4, change=change),
+        cams(tmp_path / "lnsp.nc", linear, surface=9e4, change=surface),
+    )
+    assert np.abs(at(model)["O3"] / linear(AIR.pressure) - 1.0)[2:].max() < 1e-10
+    assert at(model)["O3"][0] == pytest.approx(float(linear(np.array(89893.0))), rel=1e-5)
+
+
+def test_coefficients_may_be_without_unit_and_at_interfaces(tmp_path: Path) -> None:
+    """CAM-chem has hyam without unit, P0 and PS; other files have coefficients at the interfaces only."""
+
+    def cam(data: xr.Dataset) -> xr.Dataset:
+        data = data.rename(SpeciesBC_O3="O3", SpeciesBC_CH2O="CH2O").assign(
+            hyam=("lev", data.hyam.values / 1000.0, {"long_name": "hybrid A coefficient at layer midpoints"}),
+            P0=((), 1e5, {"units": "Pa"}), BIGALK=data.SpeciesBC_CH2O,
+        )  # fmt: skip
+        return data.assign(PS=(("time", "lat", "lon"), np.full((5, 46, 72), 101325.0), {"units": "Pa"}))
+
+    model = model_of(geos_chem(tmp_path / "cam.nc", linear, change=cam))
+    assert model.layout.name == "CAM-chem"
+    assert np.abs(at(model)["O3"] / linear(AIR.pressure) - 1.0)[1:].max() < 1e-10
+
+    def interfaces(data: xr.Dataset) -> xr.Dataset:
+        a, b = half_levels(60)
+        bare = data.drop_vars("level").rename(sp="Psurf")
+        return bare.assign(ap=("hlevel", a, {"units": "Pa"}), bp=("hlevel", b, {"units": "1"}))
+
+    found = at(model_of(cams(tmp_path / "half.nc", linear, change=interfaces)))["O3"]
+    assert np.abs(found / linear(AIR.pressure) - 1.0)[1:].max() < 1e-10
 
 
 def test_values_are_linear_in_time_and_in_place(tmp_path: Path) -> None:
@@ -261,6 +324,7 @@ def _without_units(data: xr.Dataset) -> xr.Dataset:
     [
         (_without_units, "go3 has no unit"),
         (lambda data: data.drop_vars("level").assign_coords(level=("level", np.arange(60.0))), "neither pressures nor"),
+        (lambda data: data.isel(level=[59]), "co has one level; give all levels"),
         (lambda data: data.isel(level=slice(40)), "model levels end at 40; the lowest one must be there"),
         (lambda data: data.isel(longitude=slice(8, None)), "-2 E, 46 N, in the grid of the case or next to it, is out"),
         (lambda data: data.rename(go3="x", co="y"), "is a species of the mechanism; with levels it has x, y"),

@@ -57,7 +57,7 @@ def _of_files(model: "AirModel", outer: OuterSpecies) -> FileBoundary:
         top[model.network.index(name)] = value
     model.set_boundary(constants.profile, top)
     parts.outer = outer
-    parts.notes.append(("boundary", outer.note(parts.boundary)))
+    parts.notes += [("boundary", note) for note in (outer.note(parts.boundary), boundary.gaps) if note]
     return boundary
 
 

@@ -170,7 +170,8 @@ def build(
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
             model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
-        notices += [] if model.parts.outer is None else [f"boundary: {model.parts.outer.note(model.parts.boundary)}"]
+        if model.parts.outer is not None:
+            notices += [f"{part}: {note}" for part, note in model.parts.notes if part == "boundary"]
     return BuiltModel(model, notices, model.parts.case.output)
 
 

@@ -13,7 +13,7 @@ from airshed.core.files import note_input
 from airshed.core.report import Table
 from airshed.core.text import listed
 from airshed.grid import Grid
-from airshed.io.model_output import ModelOutput
+from airshed.io.model_output import CONSTANT, ModelOutput
 from airshed.kernels.boundary import FaceCells
 from airshed.models.air.boundary.field import cells_beyond
 from airshed.models.air.boundary.other_model import Air, OtherModel, SpeciesAtPoints
@@ -151,7 +151,8 @@ def _table(path: Path) -> ModelOutput:
     }
     places = [row.number(names[0], least=1e-3 if first == "pressure" else 0.0) for row in rows] if is_profile else [1e5]
     attributes = {"units": unit if is_profile else "Pa"}
-    return ModelOutput(xr.Dataset(variables, {"level": ("level", places, attributes)}), str(path), path)
+    dataset = xr.Dataset(variables, {"level": ("level", places, attributes)}, {CONSTANT: not is_profile})
+    return ModelOutput(dataset, str(path), path)
 
 
 class FileBoundary:
@@ -189,6 +190,11 @@ class FileBoundary:
 
         found = self._species.at(self._points, self._start + _nanoseconds(seconds), self._air.pressure)
         return xr.Dataset({name: (("level", "cell", "face"), values) for name, values in found.items()})
+
+    @property
+    def gaps(self) -> str:
+        """Note on layers beyond the levels of the files; empty without any."""
+        return self._points.gaps(self._start)
 
     @property
     def interval(self) -> float:

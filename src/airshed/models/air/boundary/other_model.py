@@ -18,7 +18,7 @@ from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT
 from airshed.core.data import conversion, without_round_off
 from airshed.core.errors import CaseError, DataError
-from airshed.core.text import listed
+from airshed.core.text import counted, listed
 from airshed.io.model_levels import SURFACE_PRESSURES, Levels, pressure_fields
 from airshed.io.model_output import ModelOutput, Placement
 from airshed.models.air.boundary.source_map import (
@@ -33,6 +33,10 @@ from airshed.models.air.boundary.source_map import (
 from airshed.models.air.species_map import BoundaryMap
 
 _NANOSECOND: Final = np.timedelta64(1, "ns")
+_FAR: Final = 0.1
+"""Distance in ln p, about 800 m, from which layers beyond the levels are reported."""
+_SCALE_HEIGHT: Final = 8e3
+"""Height [m] that is one in ln p."""
 _STORED: Final = 3
 """Number of records per variable that are stored at the points."""
 
@@ -299,17 +303,45 @@ class SpeciesAtPoints:
         air, change = self._air, self._model.conversions[name]
         values = change.factor * self._read(name, record)
         depth, levels = self._depth(name, record)
+        if len(depth) == 1 and not self._model.outputs[record.file].is_constant:
+            where = self._model.outputs[record.file].where
+            raise DataError(f"{where}: {name} has one level; give all levels up to the top of the case")
+        targets = self._targets(name, depth, levels)
         if levels.heights is not None:
-            targets = np.broadcast_to(-air.heights.reshape(-1, *[1] * self._lon.ndim), air.pressure.shape)
             scale = GAS_CONSTANT * air.temperature / air.pressure
         else:
-            targets = np.log(air.pressure) + np.max(depth, axis=0) - self._lowest_at_start(name, depth)
             values = values / np.exp(depth) if change.is_concentration else values
             scale = GAS_CONSTANT * air.temperature
         if depth[0].mean() > depth[-1].mean():
             depth, values = depth[::-1], values[::-1]
         found = _linear(depth, self._filled(values, name, record), targets)
         return found * scale if change.is_concentration else found
+
+    def _targets(self, name: str, depth: Array, levels: Levels) -> Array:
+        """Return the model's layers in the coordinate of some levels: see :meth:`_depth`."""
+        air = self._air
+        if levels.heights is not None:
+            return np.broadcast_to(-air.heights.reshape(-1, *[1] * self._lon.ndim), air.pressure.shape)
+        return np.asarray(np.log(air.pressure) + np.max(depth, axis=0) - self._lowest_at_start(name, depth))
+
+    def gaps(self, when: np.datetime64) -> str:
+        """Return a note on layers far above the highest or below the lowest level of a variable; empty without any."""
+        notes: dict[str, None] = {}
+        for name in self._model.variables:
+            record, _, _ = self._model.around(name, when.astype("datetime64[ns]"))
+            depth, levels = self._depth(name, record)
+            if len(depth) < 2:
+                continue
+            targets, unit = self._targets(name, depth, levels), 1.0
+            if levels.heights is not None:
+                depth, targets, unit = depth / _SCALE_HEIGHT, targets / _SCALE_HEIGHT, _SCALE_HEIGHT
+            above = np.flatnonzero(np.mean(targets - depth.min(axis=0), axis=-1) < -_FAR)
+            below = np.flatnonzero(np.mean(targets - depth.max(axis=0), axis=-1) > _FAR)
+            for layers, end, word in ((above, depth.min(), "highest"), (below, depth.max(), "lowest")):
+                at_end = f"{-end * unit:.0f} m" if unit > 1.0 else f"{np.exp(end) / 100.0:.0f} hPa"
+                if layers.size:
+                    notes[f"{counted(layers.size, 'layer')} beyond the {word} level, {at_end}: its values hold"] = None
+        return "; ".join(notes)
 
     def _lowest_at_start(self, name: str, depth: Array) -> Array | float:
         """Return the logarithm of the pressure of the lowest level at the start."""
