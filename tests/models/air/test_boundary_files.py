@@ -1,5 +1,6 @@
 """Boundary and initial concentrations from files of other models."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ AIR = Air(
     np.repeat(PRESSURE[:, None], 3, axis=1), np.full((5, 3), 280.0), np.full(3, 101325.0),
     np.array([10.0, 700.0, 1900.0, 4200.0, 8500.0]),
 )  # fmt: skip
+SHARED = Path(os.environ.get("AIRSHED_SHARED") or Path(__file__).parents[4] / "shared")
+UK = SHARED / "data" / "merra2_geoschem_column_uk_2016" / "ts.20160102.000000.nc"
 NOON = np.datetime64("2022-08-31T13:20")
 WRITERS = [cams, cams_on_pressure, geos_chem, wrf_chem, cmaq]
 
@@ -111,7 +114,7 @@ def test_layers_far_beyond_the_levels_are_reported(tmp_path: Path) -> None:
 
 
 def test_forecasts_of_the_archive_have_a_reference_time(tmp_path: Path) -> None:
-    """The netCDF of the Atmosphere Data Store: forecast_period, forecast_reference_time, model_level; ln ps apart."""
+    """The netCDF of the Atmosphere Data Store; the logarithm of the surface pressure is in another file."""
 
     def change(data: xr.Dataset) -> xr.Dataset:
         hours = ((data.time - data.time[0]) / np.timedelta64(1, "h")).values
@@ -335,6 +338,21 @@ def _without_units(data: xr.Dataset) -> xr.Dataset:
 def test_files_that_do_not_fit_are_refused(change: Any, message: str, tmp_path: Path) -> None:
     with xr.set_options(keep_attrs=True), pytest.raises(AirshedError, match=message):
         at(model_of(cams(tmp_path / "file.nc", uniform, change=change)))
+
+
+@pytest.mark.skipif(not UK.is_file(), reason="shared data are not there: merra2_geoschem_column_uk_2016")
+def test_a_file_of_geos_chem_over_england() -> None:
+    """Winter: NO2 of some ppb below 800 hPa and of 0.1 ppb aloft; isoprene in ppbC has five atoms."""
+    model = model_of(UK)
+    points = np.array([-1.0]), np.array([51.0])
+    air = Air(AIR.pressure[:, :1], AIR.temperature[:, :1], AIR.surface_pressure[:1], AIR.heights)
+    found = SpeciesAtPoints(model, *points, air).at(np.datetime64("2016-01-02T12"))
+    with xr.open_dataset(UK) as data:
+        ground = data.isel(lev=0).sel(time="2016-01-02T12").interp(lat=51.0, lon=-1.0)
+        assert found["ISOPRE"][0, 0] == pytest.approx(float(ground.IJ_AVG_S__ISOP) / 5.0 * 1e-9, rel=0.05)
+    assert 2e-9 < found["NO2"][0, 0] < 2e-8
+    assert 1e-11 < found["NO2"][3, 0] < 3e-10
+    assert model.layout.name == "GEOS-Chem"
 
 
 # In a case.
