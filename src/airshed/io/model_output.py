@@ -7,7 +7,7 @@ which is the vertical. Files of WRF and of the I/O API have their times and proj
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from airshed.core.data import kind, numbers
 from airshed.core.errors import DataError
 from airshed.core.files import note_input
 from airshed.grid.coordinates import periodic_nodes, to_degrees, unique_longitudes
-from airshed.grid.mapping import GridMapping, LonLat
+from airshed.grid.mapping import GridMapping, LonLat, directions
+from airshed.grid.scattered import ScatteredWeights
 from airshed.grid.weights import PointWeights
 from airshed.io.grid_file import FileGrid, ioapi_grid, is_projected, on_grid, standard_name, wrf_grid
 from airshed.io.model_levels import Levels, levels_of
@@ -71,7 +72,7 @@ class Nodes:
                 f"{self.y[-1]:g}; {place}, in the grid of the case or next to it, is outside. Give a larger part"
             )
 
-    def at(self, lon: Array, lat: Array) -> "Placement":
+    def at(self, lon: Array, lat: Array) -> "Placed":
         """Return bilinear weights of points [degrees], with the nearest values beyond the nodes."""
         if not self.dims:
             still = np.zeros(lon.shape)
@@ -87,9 +88,17 @@ class Nodes:
         return lon, *self.mapping.from_lonlat(lon, lat)
 
 
+class Placed(Protocol):
+    """Points within the grid of a file."""
+
+    def of(self, variable: "xr.Variable") -> Array:
+        """Return a variable (..., y, x) of a file at the points."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Points within the grid of a file."""
+    """Points between the nodes of two axes."""
 
     nodes: Nodes
     weights: PointWeights
@@ -110,6 +119,46 @@ class Placement:
         rows, columns = (each - each.min() for each in places)
         inside = PointWeights(weights.south - first[0], weights.west - first[1], weights.to_north, weights.to_east)
         return inside(values[..., rows[:, None], columns])
+
+
+@dataclass(frozen=True, eq=False)
+class ScatteredNodes:
+    """Points of a file whose longitudes and latitudes (y, x) [degrees] have two dimensions."""
+
+    dims: tuple[str, ...]
+    lat: Array
+    lon: Array
+
+    def check(self, lon: Array, lat: Array, where: str) -> None:
+        """Raise DataError for points [degrees] that are not between the nodes."""
+        inside = ScatteredWeights.of(self.lat, self.lon, lat, lon).inside
+        if not inside.all():
+            first = np.flatnonzero(~inside)[0]
+            place = f"{np.ravel(lon)[first]:g} E, {np.ravel(lat)[first]:g} N"
+            raise DataError(
+                f"{where} does not surround {place}, in the grid of the case or next to it. Give a larger part"
+            )
+
+    def at(self, lon: Array, lat: Array) -> Placed:
+        """Return linear weights of points [degrees], with the value of the nearest node beyond the nodes."""
+        weights = ScatteredWeights.of(self.lat, self.lon, lat, lon)
+        nodes = directions(self.lon, self.lat).reshape(-1, 3)
+        for point in map(tuple, np.argwhere(~weights.inside)):
+            weights.corners[point] = np.argmax(nodes @ directions(lon[point], lat[point]))
+            weights.weight[point] = 1.0, 0.0, 0.0
+        return _ScatteredPlacement(self.dims, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _ScatteredPlacement:
+    """Points between scattered nodes."""
+
+    dims: tuple[str, ...]
+    weights: ScatteredWeights
+
+    def of(self, variable: "xr.Variable") -> Array:
+        """Return a variable (..., y, x) of a file at the points."""
+        return self.weights(numbers(variable.transpose(..., *self.dims).values, "its values"))
 
 
 def _beyond(nodes: Array, points: Array) -> NDArray[np.bool_]:
@@ -137,7 +186,7 @@ class ModelOutput:
     ----------
     times : array of datetime64, or None
         Times of the records, UTC; of an average with bounds its middle. None for fields without time.
-    nodes : Nodes
+    nodes : Nodes or ScatteredNodes
         Horizontal grid.
 
     Raises
@@ -215,7 +264,7 @@ class ModelOutput:
         alike = any(np.allclose(places, each) for each in (layers, np.arange(layers.size)))
         return Levels(dim, "layers of the case", heights=layers) if alike else None
 
-    def at(self, name: str, record: int, placement: Placement) -> Array:
+    def at(self, name: str, record: int, placement: Placed) -> Array:
         """Return a variable at points (level, ...), or (...) without levels, in the order of the file; NaN is missing.
 
         record  index of the time; ignored by a variable without time
@@ -280,7 +329,7 @@ def _ioapi_times(flags: NDArray[np.integer[Any]]) -> NDArray[np.datetime64]:
     return np.asarray(dates.astype("datetime64[s]") + seconds, "datetime64[ns]")
 
 
-def _with_nodes(dataset: "xr.Dataset", path: Path) -> tuple["xr.Dataset", Nodes]:
+def _with_nodes(dataset: "xr.Dataset", path: Path) -> tuple["xr.Dataset", Nodes | ScatteredNodes]:
     """Return a dataset and its horizontal grid: of a projection, or of longitudes and latitudes."""
     if "MAP_PROJ" in dataset.attrs:
         return dataset, _uniform(wrf_grid(dataset, path, 0), ("south_north", "west_east"))
@@ -298,8 +347,8 @@ def _uniform(grid: FileGrid, dims: tuple[str, str]) -> Nodes:
     return Nodes(grid.mapping, dims, y, x, np.arange(y.size), np.arange(x.size))
 
 
-def _lonlat(dataset: "xr.Dataset", where: str) -> Nodes:
-    """Return the points of two axes of longitudes and latitudes, also with irregular distances."""
+def _lonlat(dataset: "xr.Dataset", where: str) -> Nodes | ScatteredNodes:
+    """Return the points of longitudes and latitudes: two axes with any distances, or points of two dimensions."""
     found: dict[str, str] = {}
     for name, variable in dataset.variables.items():
         found.setdefault(standard_name(str(name), variable.attrs), str(name))
@@ -307,11 +356,11 @@ def _lonlat(dataset: "xr.Dataset", where: str) -> Nodes:
     sizes = [dataset.variables[name].ndim if name else 0 for name in axes]
     if sizes == [0, 0]:
         return Nodes(LonLat(), (), np.zeros(1), np.zeros(1), np.zeros(1, np.intp), np.zeros(1, np.intp))
-    if sizes != [1, 1]:
-        raise DataError(
-            f"{where}: its longitudes and latitudes are not two axes of their own, and it has no map projection; "
-            "interpolate it to longitudes and latitudes"
-        )
+    if sizes not in ([1, 1], [2, 2]):
+        raise DataError(f"{where}: its latitudes have {sizes[0]} and its longitudes {sizes[1]} dimensions; give 1 or 2")
+    if sizes == [2, 2]:
+        places = (numbers(dataset.variables[name].values, f"{where}: {name}") for name in axes)
+        return ScatteredNodes(tuple(map(str, dataset.variables[axes[0]].dims)), *places)
     lat, lon = (to_degrees(name, dataset.variables[name].values, dataset.variables[name].attrs, where) for name in axes)
     rows, columns = np.argsort(lat), np.argsort(lon)
     columns = columns[unique_longitudes(lon[columns])]
