@@ -72,7 +72,7 @@ class Nodes:
                 f"{self.y[-1]:g}; {place}, in the grid of the case or next to it, is outside. Give a larger part"
             )
 
-    def at(self, lon: Array, lat: Array) -> "Placed":
+    def at(self, lon: Array, lat: Array) -> "PointReader":
         """Return bilinear weights of points [degrees], with the nearest values beyond the nodes."""
         if not self.dims:
             still = np.zeros(lon.shape)
@@ -88,7 +88,7 @@ class Nodes:
         return lon, *self.mapping.from_lonlat(lon, lat)
 
 
-class Placed(Protocol):
+class PointReader(Protocol):
     """Points within the grid of a file."""
 
     def of(self, variable: "xr.Variable") -> Array:
@@ -139,7 +139,7 @@ class ScatteredNodes:
                 f"{where} does not surround {place}, in the grid of the case or next to it. Give a larger part"
             )
 
-    def at(self, lon: Array, lat: Array) -> Placed:
+    def at(self, lon: Array, lat: Array) -> PointReader:
         """Return linear weights of points [degrees], with the value of the nearest node beyond the nodes."""
         weights = ScatteredWeights.of(self.lat, self.lon, lat, lon)
         nodes = directions(self.lon, self.lat).reshape(-1, 3)
@@ -264,7 +264,7 @@ class ModelOutput:
         alike = any(np.allclose(places, each) for each in (layers, np.arange(layers.size)))
         return Levels(dim, "layers of the case", heights=layers) if alike else None
 
-    def at(self, name: str, record: int, placement: Placed) -> Array:
+    def at(self, name: str, record: int, placement: PointReader) -> Array:
         """Return a variable at points (level, ...), or (...) without levels, in the order of the file; NaN is missing.
 
         record  index of the time; ignored by a variable without time

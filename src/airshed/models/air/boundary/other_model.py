@@ -20,7 +20,7 @@ from airshed.core.data import conversion, without_round_off
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import counted, listed
 from airshed.io.model_levels import SURFACE_PRESSURES, Levels, pressure_fields
-from airshed.io.model_output import ModelOutput, Placed
+from airshed.io.model_output import ModelOutput, PointReader
 from airshed.models.air.boundary.source_map import (
     Mixture,
     RatioConversion,
@@ -265,7 +265,7 @@ class SpeciesAtPoints:
     def __init__(self, model: OtherModel, lon: Array, lat: Array, air: Air, start: np.datetime64 | None = None) -> None:
         self._model, self._lon, self._lat, self._air = model, lon, lat, air
         self._start = None if start is None else start.astype("datetime64[ns]")
-        self._placements: dict[int, Placed] = {}
+        self._placements: dict[int, PointReader] = {}
         self._stored: dict[str, dict[Record, Array]] = {}
         self._lowest: dict[str, Array | float] = {}
 

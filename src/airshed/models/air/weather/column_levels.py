@@ -16,7 +16,6 @@ from airshed.core.errors import DataError
 from airshed.core.text import counted
 from airshed.grid import Grid
 from airshed.grid.scattered import axis_rotation
-from airshed.io.era5_fields import dimension
 from airshed.models.air.weather import atmosphere
 from airshed.models.air.weather.columns import above_ground
 from airshed.models.air.weather.placement import Area
@@ -99,8 +98,8 @@ def _level_heights(dataset: "xr.Dataset") -> "tuple[str, xr.DataArray, bool] | N
     for name, each in dataset.variables.items():
         standard = str(each.attrs.get("standard_name", ""))
         dims = [str(dim) for dim in each.dims]
-        level = next((dim for dim in dims if dimension(dim) == "level" or dim == name), None)
-        if level is None and str(name) in dataset.coords and len(dims) > 2 and dimension(dims[-3]) is None:
+        level = next((dim for dim in dims if _dimension(dim) == "level" or dim == name), None)
+        if level is None and str(name) in dataset.coords and len(dims) > 2 and _dimension(dims[-3]) is None:
             level = dims[-3]
         if level is None or each.ndim < 2:
             continue
@@ -109,7 +108,7 @@ def _level_heights(dataset: "xr.Dataset") -> "tuple[str, xr.DataArray, bool] | N
         if str(name) in _ALTITUDES or standard in ("altitude", "geopotential_height"):
             return level, _above_the_ground(dataset, str(name)), True
     for dim in map(str, dataset.dims):
-        if dimension(dim) == "level" and dim in dataset.coords and _is_pressure(dataset[dim]):
+        if _dimension(dim) == "level" and dim in dataset.coords and _is_pressure(dataset[dim]):
             return dim, _heights_of_pressure(dataset, dim), True
     return None
 
@@ -197,7 +196,7 @@ def _at_cells(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
     """Return the fields on points in two dimensions at the cells, and the winds at the faces, of the grid."""
     import xarray as xr
 
-    places = {dimension(str(name)): each for name, each in dataset.coords.items() if each.ndim == 2}
+    places = {_dimension(str(name)): each for name, each in dataset.coords.items() if each.ndim == 2}
     if not {"latitude", "longitude"} <= places.keys():
         return dataset
     dims = tuple(map(str, places["latitude"].dims))
@@ -272,3 +271,10 @@ def _check_finite(name: str, field: "xr.DataArray") -> None:
     raise DataError(
         f"the meteorology's {name} has NaN or infinite values, first at {where} ({count}); fill them or cut them off"
     )
+
+
+def _dimension(name: str) -> str | None:
+    """Return the reader's name of a dimension; xarray is imported only with a Dataset."""
+    from airshed.io.era5_fields import dimension
+
+    return dimension(name)
