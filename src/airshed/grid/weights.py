@@ -1,7 +1,7 @@
 """Weighted sums of neighbouring values along an axis, bitwise identical for any subset of the targets."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,16 @@ class PointWeights:
         low = (1.0 - self.to_east) * field[..., self.south, self.west] + self.to_east * field[..., self.south, east]
         high = (1.0 - self.to_east) * field[..., north, self.west] + self.to_east * field[..., north, east]
         return np.asarray((1.0 - self.to_north) * low + self.to_north * high)
+
+    def transposed(self, adjoint: Array, shape: tuple[int, int]) -> Array:
+        """Return the transpose of :meth:`__call__`: of values at the points to those of a field (..., lat, lon)."""
+        north, east = np.minimum(self.south + 1, shape[0] - 1), np.minimum(self.west + 1, shape[1] - 1)
+        result = np.zeros((*adjoint.shape[: adjoint.ndim - self.south.ndim], *shape))
+        for rows, along in ((self.south, 1.0 - self.to_north), (north, self.to_north)):
+            for columns, across in ((self.west, 1.0 - self.to_east), (east, self.to_east)):
+                place: Any = (..., rows, columns)
+                np.add.at(result, place, along * across * adjoint)
+        return result
 
 
 def _before(nodes: Array, places: Array) -> tuple[NDArray[np.intp], Array]:

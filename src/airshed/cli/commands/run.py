@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from airshed.cli.commands.nested import run_cases
 from airshed.cli.interrupt import INTERRUPTED
 from airshed.cli.options import (
     AcceptChangedInputs,
@@ -35,6 +36,13 @@ _SELDOM: Final = 64
 
 def run(
     case: CasePath,
+    nests: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NEST]...",
+            help="Cases nested in an earlier one, which boundary.run names: all run together, without files between.",
+        ),
+    ] = None,
     overrides: Overrides = None,
     output: Annotated[
         Path | None,
@@ -70,6 +78,13 @@ def run(
         from airshed.io.strategies.choice import Strategy
 
         Strategy.parse(strategy)
+    if nests:
+        others = {"--set": overrides, "--resume": resume, "--accept-changed-inputs": accept_changed_inputs}
+        _refuse(nests, [name for name, value in others.items() if value])
+        hand_to_ranks(ranks)
+        run_cases([case, *nests], output, threads, strategy, force=force, allow_code=allow_code, quiet=quiet,
+                  verbose=verbose)  # fmt: skip
+        return
     from airshed.kernels.host import usable_cores
     from airshed.runtime.registry import load_case, model_kind
 
@@ -102,6 +117,17 @@ def run(
         say(f"airshed: {finished}", err=True)
     elif finished is None and summary is not None and not silent:
         show(summary)
+
+
+def _refuse(nests: list[str], options: list[str]) -> None:
+    """Raise CaseError for options that do not work with nests."""
+    from airshed.core.errors import CaseError
+
+    if options:
+        raise CaseError(
+            f"{options[0]} does not work with nests in one program ({', '.join(nests)}): change the case files, or run "
+            "the cases one after another"
+        )
 
 
 def _folder_for(case: "RunCase", output: Path | None, *, resume: bool, force: bool) -> tuple[Path, str | None]:

@@ -26,6 +26,7 @@ from airshed.core.version import __version__
 from airshed.inverse.checkpoints.stores import Arrays, FileStore, commits, damage, rank_folder, read_note
 from airshed.io.run_state import first_difference
 from airshed.kernels.host import AnyArray
+from airshed.models.air.boundary.field import LateralBoundary
 from airshed.models.air.model import AirModel
 from airshed.parallel.communicator import Communicator
 
@@ -224,7 +225,7 @@ def fingerprints(model: AirModel) -> Mapping[str, str]:
     air = (model.stepper.state.q, weather.air, weather.temperature, weather.water, weather.cloud)
     winds: tuple[AnyArray, ...] = weather.flux_x, weather.flux_y
     boundary: tuple[AnyArray, ...] = model.constants.profile, model.constants.top
-    if model.forcing.boundary is not None:
+    if isinstance(model.forcing.boundary, LateralBoundary):
         field = model.forcing.boundary.field
         boundary = (*boundary, field.at(field.times[0]), np.array(field.times))
     files = [case.path(each.file).read_bytes() for each in case.process]

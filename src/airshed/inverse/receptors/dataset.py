@@ -19,7 +19,7 @@ from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import Gradient
 from airshed.inverse.receptors.receptor import MEASURES, Receptor
 from airshed.kernels.boundary import sum_of_cells
-from airshed.models.air.boundary.field import face_cells
+from airshed.models.air.boundary.field import LateralBoundary, face_cells
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.sources import hour_of
 from airshed.models.air.emissions.stacks import StackEmissions
@@ -89,7 +89,7 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
 
     # Add the initial air, the lateral boundary, and the air above.
     at_sides = np.sum(adjoints.boundary_profile * np.asarray(model.constants.profile), axis=1)
-    if (given := model.forcing.boundary) is not None:
+    if isinstance(given := model.forcing.boundary, LateralBoundary):
         each_time = [np.sum(found * given.field.at(when), axis=(1, 2)) for when, found in adjoints.boundary.items()]
         at_sides = sum_of_cells(np.sum(each_time, axis=0), len(names))
     for source_name, values in (

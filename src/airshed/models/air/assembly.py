@@ -320,7 +320,7 @@ def initial_state(parts: Parts, pressure: Array, given: "xr.Dataset | None" = No
         if not path.is_file():
             raise CaseError(f"initial.file = {case.initial.file!r}: there is no such file in {case.base}")
         state = _from_dataset(parts, load_netcdf(path), state)
-    if case.initial.run is not None:
+    if case.initial.run is not None and given is None:
         dataset = initial_of_run(case.path(case.initial.run), names, parts.whole, parts.start)
         parts.notes += [("initial state", f"read: {len(dataset)} species of {case.initial.run}, interpolated")]
         state = _from_dataset(parts, dataset, state)

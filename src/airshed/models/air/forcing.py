@@ -14,7 +14,7 @@ from airshed.io.timeline import InstantSpans, Timeline
 from airshed.kernels.host import AnyArray, return_to_system
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import Directions, Pair, TransportForcing
-from airshed.models.air.boundary.field import LateralBoundary
+from airshed.models.air.boundary.field import FaceConcentrations, LateralBoundary
 from airshed.models.air.weather import Meteorology, MetState
 from airshed.process.processes import Processes
 from airshed.process.vertical import outflow_rate, upward_air_flux
@@ -101,7 +101,7 @@ class Forcing:
         self._instants = Timeline[Instant](spans, self._build_instant)
         self._intervals = Timeline[Interval](spans, self._read, ahead=self._build_aside, finish=self._complete)
         self._outflow_rates: tuple[int, dict[Directions, float]] = -1, {}
-        self.boundary: LateralBoundary | None = None
+        self.boundary: LateralBoundary | FaceConcentrations | None = None
         self._taken = range(0)
         self._take(range(1))
 

@@ -9,7 +9,7 @@ from airshed.case.failure import FAILED_CELL
 from airshed.core.errors import CaseError
 from airshed.core.settings import settings_of
 from airshed.kernels.backend import backend
-from airshed.models.air.boundary.field import BoundaryField, GivenBoundary, LateralBoundary
+from airshed.models.air.boundary.field import BoundaryField, FaceConcentrations, GivenBoundary, LateralBoundary
 from airshed.models.air.budget import FaceBudget
 from airshed.models.air.case import Case, case_notices
 from airshed.models.air.emissions.gridded import GriddedEmissions
@@ -125,7 +125,7 @@ def transport_for_others(
 def build(
     case: Case, ranks: Communicator, check: Callable[[Communicator], None],
     meteorology: Given = None, initial: "xr.Dataset | None" = None, rate_factors: RateFactors | None = None,
-    boundary: GivenBoundary = None,
+    boundary: "GivenBoundary | FaceConcentrations" = None,
 ) -> BuiltModel:  # fmt: skip
     """Return the model of a case, see :class:`airshed.runtime.registry.ModelKind`.
 
@@ -163,7 +163,11 @@ def build(
             model.budget.faces.watch(model.executor.steppers)
         length = case.time.length.value
         every = min(3600.0, length / 24.0)
-        boundary = boundary_of(model) if boundary is None else on_faces(model, boundary)
+        if isinstance(boundary, FaceConcentrations):
+            boundary.attach(model)
+            boundary = None
+        else:
+            boundary = boundary_of(model) if boundary is None else on_faces(model, boundary)
         if boundary is not None:
             every = min(every, getattr(boundary, "interval", every))
             calls = Calls(case.start, every, 0.0, length)

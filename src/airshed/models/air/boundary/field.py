@@ -4,7 +4,7 @@ They serve one-way nesting: the output of a larger run, interpolated to the face
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -177,6 +177,19 @@ class BoundaryField:
                     f"{where} is not on the face cells of the grid: {name} differs by up to "
                     f"{apart.max():g} degrees; interpolate it to airshed.face_cells(case), in its order"
                 )
+
+
+@runtime_checkable
+class FaceConcentrations(Protocol):
+    """Boundary concentrations at any time, which give themselves to a model."""
+
+    def attach(self, model: Any) -> None:
+        """Become the boundary concentrations of a model."""
+        ...
+
+    def at(self, seconds: float) -> BoundaryForcing:
+        """Return the concentrations at both ends of the interval with a time [s]."""
+        ...
 
 
 class LateralBoundary:

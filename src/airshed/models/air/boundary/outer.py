@@ -1,6 +1,6 @@
 """Nesting in one direction: the output of an outer run at the lateral face cells and in the cells of an inner grid."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +13,7 @@ from airshed.core.text import listed
 from airshed.grid import Grid
 from airshed.grid.mapping import LonLat
 from airshed.grid.weights import PointWeights, Weights
-from airshed.io.grid_file import grid_of_dataset
+from airshed.io.grid_file import FileGrid, grid_of_dataset
 from airshed.models.air.boundary.field import cells_beyond
 from airshed.models.air.weather.placement import clamped_matrix
 
@@ -24,10 +24,73 @@ _RATIO: Final = "mol mol-1"
 _POINT: Final = "time: point"
 
 
-class OuterRun:
-    """Mixing ratios of a run's output at other places: bilinear in its own coordinates, linear in height and time.
+class OuterGrid:
+    """Grid of an outer run, from which fields are interpolated to points.
 
-    Below the lowest and above the highest layer of the outer run, its values there hold.
+    The interpolation is bilinear in the coordinates of the grid, and linear in height. Beyond the centres of the
+    outermost cells and layers their values hold.
+
+    file     mapping, and the faces of the columns along x and y
+    heights  of the centres of the layers [m]
+    where    setting and outer run, for messages
+    """
+
+    def __init__(self, file: FileGrid, heights: Array, where: str) -> None:
+        self.mapping, self._x_faces, self._y_faces = file
+        self._heights, self._where = heights, where
+
+    def to(self, lon: Array, lat: Array, heights: Array) -> Callable[[Array], Array]:
+        """Return the interpolation of fields (..., level, y, x) to points [degrees] and heights [m].
+
+        Its results are (..., level, *lon); its transpose is :meth:`transposed`.
+        """
+        at_points, vertical = self._weights(lon, lat), Weights.of(clamped_matrix(self._heights, heights))
+        return lambda field: vertical(at_points(field), -1 - lon.ndim)
+
+    def transposed(self, lon: Array, lat: Array, heights: Array) -> Callable[[Array], Array]:
+        """Return the transpose of :meth:`to`: adjoints at the points (..., level, *lon) to those of fields."""
+        at_points, vertical = self._weights(lon, lat), clamped_matrix(self._heights, heights)
+        shape = self._y_faces.size - 1, self._x_faces.size - 1
+
+        def spread(adjoint: Array) -> Array:
+            levels = np.moveaxis(np.tensordot(vertical.T, adjoint, (1, adjoint.ndim - 1 - lon.ndim)), 0, -1 - lon.ndim)
+            return at_points.transposed(levels, shape)
+
+        return spread
+
+    def check_inside(self, lon: Array, lat: Array) -> None:
+        """Raise CaseError for points outside the grid."""
+        (x, y), x_faces, y_faces = self._in_plane(lon, lat), self._x_faces, self._y_faces
+        outside = (x < x_faces[0]) | (x > x_faces[-1]) | (y < y_faces[0]) | (y > y_faces[-1])
+        if np.any(outside):
+            first = np.flatnonzero(outside)[0]
+            place = f"{np.ravel(lon)[first]:g} E, {np.ravel(lat)[first]:g} N"
+            raise CaseError(
+                f"{self._where}: {place}, in the inner grid or next to it, lies outside the outer "
+                "grid; take a smaller inner grid"
+            )
+
+    def _weights(self, lon: Array, lat: Array) -> PointWeights:
+        x, y = (0.5 * (faces[1:] + faces[:-1]) for faces in (self._x_faces, self._y_faces))
+        at_x, at_y = self._in_plane(lon, lat)
+        return PointWeights.in_plane(y, x, at_y, at_x)
+
+    def _in_plane(self, lon: Array, lat: Array) -> tuple[Array, Array]:
+        """Return the coordinates of points in the projection of the grid."""
+        if isinstance(self.mapping, LonLat):
+            middle = float(self._x_faces.mean())
+            lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
+        return self.mapping.from_lonlat(lon, lat)
+
+
+def points_beyond(grid: Grid) -> tuple[Array, Array]:
+    """Return longitudes and latitudes (cell, face) [degrees] of two cells beyond each lateral face of a grid."""
+    near, far = (cells_beyond(grid, number) for number in (1, 2))
+    return np.stack([near[0], far[0]]), np.stack([near[1], far[1]])
+
+
+class OuterRun:
+    """Mixing ratios of a run's output at other places, interpolated as by :class:`OuterGrid` and linearly in time.
 
     Parameters
     ----------
@@ -68,8 +131,8 @@ class OuterRun:
             raise DataError(f'{key} = {str(path)!r}: its output lacks layers; write all: output.levels = "all"')
         if first.attrs.get("cell_methods", _POINT) != _POINT:
             raise DataError(f'{key} = {str(path)!r}: its output is a mean over time; write statistic = "point"')
-        self._file, self._dataset = grid_of_dataset(dataset, path), dataset
-        self._heights = np.asarray(dataset["level"], np.float64)
+        self._dataset, heights = dataset, np.asarray(dataset["level"], np.float64)
+        self.grid = OuterGrid(grid_of_dataset(dataset, path), heights, f"{key} = {str(path)!r}")
         self.times = dataset["time"].values.astype("datetime64[ns]")
         self._records: dict[int, dict[str, Array]] = {}
 
@@ -86,7 +149,7 @@ class OuterRun:
 
     def at_points(self, when: np.datetime64, lon: Array, lat: Array, heights: Array) -> dict[str, Array]:
         """Return the species (level, ...) [mol/mol] at points [degrees] and heights [m] at a time."""
-        weights, vertical = self._weights(lon, lat), Weights.of(clamped_matrix(self._heights, heights))
+        interpolate = self.grid.to(lon, lat, heights)
         number = int(np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, max(self.times.size - 2, 0)))
         after = min(number + 1, self.times.size - 1)
         length = (self.times[after] - self.times[number]) / np.timedelta64(1, "s")
@@ -94,44 +157,17 @@ class OuterRun:
         share = float(np.clip(share, 0.0, 1.0))
         before, later = self._record(number), self._record(after)
         found = {name: (1.0 - share) * before[name] + share * later[name] for name in self.species}
-        return {name: vertical(weights(values), -1 - lon.ndim) for name, values in found.items()}
+        return {name: interpolate(values) for name, values in found.items()}
 
     def _record(self, number: int) -> dict[str, Array]:
         """Return the species of a record (level, y, x); the newest two are stored."""
         if number not in self._records:
             while len(self._records) > 1:
                 del self._records[min(self._records)]
-            y, x = self._file.mapping.dims
+            y, x = self.grid.mapping.dims
             record = self._dataset[list(self.species)].isel(time=number).transpose("level", y, x).sortby([y, x])
             self._records[number] = {name: np.asarray(record[name], np.float64) for name in self.species}
         return self._records[number]
-
-    def _weights(self, lon: Array, lat: Array) -> PointWeights:
-        """Return bilinear weights of points; at and beyond the centres of the outermost cells their values hold."""
-        _, x_faces, y_faces = self._file
-        x, y = (0.5 * (faces[1:] + faces[:-1]) for faces in (x_faces, y_faces))
-        at_x, at_y = self._in_plane(lon, lat)
-        return PointWeights.in_plane(y, x, at_y, at_x)
-
-    def _in_plane(self, lon: Array, lat: Array) -> tuple[Array, Array]:
-        """Return the coordinates of points in the projection of the outer grid."""
-        mapping, middle = self._file[0], float(self._file[1].mean())
-        if isinstance(mapping, LonLat):
-            lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
-        return mapping.from_lonlat(lon, lat)
-
-    def check_inside(self, lon: Array, lat: Array) -> None:
-        """Raise CaseError for points outside the outer grid."""
-        _, x_faces, y_faces = self._file
-        at_x, at_y = self._in_plane(lon, lat)
-        outside = (at_x < x_faces[0]) | (at_x > x_faces[-1]) | (at_y < y_faces[0]) | (at_y > y_faces[-1])
-        if np.any(outside):
-            first = np.flatnonzero(outside)[0]
-            place = f"{np.ravel(lon)[first]:g} E, {np.ravel(lat)[first]:g} N"
-            raise CaseError(
-                f"{self._key} = {str(self.path)!r}: {place}, in the inner grid or next to it, lies outside the outer "
-                "grid; take a smaller inner grid"
-            )
 
 
 class NestedBoundary:
@@ -145,9 +181,8 @@ class NestedBoundary:
                 f"boundary.run = {str(outer.path)!r} has output from {outer.times[0]:.19} to {outer.times[-1]:.19}; "
                 f"the case needs {self._start:.19} to {end:.19}"
             )
-        near, far = (cells_beyond(grid, number) for number in (1, 2))
-        outer.check_inside(*near)
-        self._lon, self._lat = (np.stack(each) for each in zip(near, far, strict=True))
+        self._lon, self._lat = points_beyond(grid)
+        outer.grid.check_inside(self._lon[0], self._lat[0])
 
     def __call__(self, seconds: float) -> "xr.Dataset":
         """Return the species on level, cell and face at a time [s since the start]: of two cells beyond each face."""
@@ -179,6 +214,6 @@ def initial_of_run(path: Path, species: Sequence[str], grid: Grid, start: np.dat
         raise CaseError(
             f"initial.run = {str(path)!r} has output from {outer.times[0]} to {outer.times[-1]}, but not at {start}"
         )
-    outer.check_inside(grid.lon, grid.lat)
+    outer.grid.check_inside(grid.lon, grid.lat)
     found = outer.at_points(start.astype("datetime64[ns]"), grid.lon, grid.lat, grid.level)
     return xr.Dataset({name: (("level", *grid.dims), np.maximum(values, 0.0)) for name, values in found.items()})

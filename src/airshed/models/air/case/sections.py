@@ -276,7 +276,8 @@ class BoundarySection(Section):
     run: PathText | None = setting(
         None,
         "Folder of an outer run that covers the area and the period, relative to the case: its output gives the "
-        "concentrations along the lateral faces, and the profiles those of the species that it lacks.",
+        "concentrations along the lateral faces, and the profiles those of the species that it lacks. For `airshed "
+        "run` with both cases: the folder of the outer case.",
     )
     files: tuple[PathText, ...] = setting(
         (),
@@ -318,7 +319,9 @@ class InitialSection(Section):
         "lack have the profiles of the boundary.",
     )
     run: PathText | None = setting(
-        None, "Folder of a run on any grid, relative to the case: its output at the start, interpolated to the cells."
+        None,
+        "Folder of a run on any grid, relative to the case: its output at the start, interpolated to the cells. For "
+        "`airshed run` with both cases: the folder of the outer case.",
     )
 
 
