@@ -150,14 +150,19 @@ class OuterRun:
     def at_points(self, when: np.datetime64, lon: Array, lat: Array, heights: Array) -> dict[str, Array]:
         """Return the species (level, ...) [mol/mol] at points [degrees] and heights [m] at a time."""
         interpolate = self.grid.to(lon, lat, heights)
+        (number, other), (after, share) = self.records_at(when)
+        before, later = self._record(number), self._record(after)
+        found = {name: other * before[name] + share * later[name] for name in self.species}
+        return {name: interpolate(values) for name, values in found.items()}
+
+    def records_at(self, when: np.datetime64) -> tuple[tuple[int, float], tuple[int, float]]:
+        """Return the numbers and weights of the two records between which a time lies."""
         number = int(np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, max(self.times.size - 2, 0)))
         after = min(number + 1, self.times.size - 1)
         length = (self.times[after] - self.times[number]) / np.timedelta64(1, "s")
         share = 0.0 if length == 0.0 else (when - self.times[number]) / np.timedelta64(1, "s") / length
         share = float(np.clip(share, 0.0, 1.0))
-        before, later = self._record(number), self._record(after)
-        found = {name: (1.0 - share) * before[name] + share * later[name] for name in self.species}
-        return {name: interpolate(values) for name, values in found.items()}
+        return (number, 1.0 - share), (after, share)
 
     def _record(self, number: int) -> dict[str, Array]:
         """Return the species of a record (level, y, x); the newest two are stored."""
