@@ -39,6 +39,48 @@ def test_the_grid_of_wrf_output(tmp_path: Path, kind: str) -> None:
     assert np.array_equal(inner.y_faces, found.y_faces[2:-2])
 
 
+def _geographic(
+    lon: np.ndarray, lat: np.ndarray, pole_lon: float, pole_lat: float, stand_lon: float
+) -> list[np.ndarray]:
+    """Return longitude and latitude of points of WRF's rotated frame, by spherical trigonometry.
+
+    The geographic pole is at (pole_lon, pole_lat) of the frame; stand_lon turns the earth about its axis. Source: WPS
+    user's guide, chapter 3.
+    """
+    phi, away, pole = np.radians(lat), np.radians(lon - pole_lon), np.radians(pole_lat)
+    sine = np.sin(pole) * np.sin(phi) + np.cos(pole) * np.cos(phi) * np.cos(away)
+    along = np.sin(pole) * np.cos(phi) * np.cos(away) - np.cos(pole) * np.sin(phi)
+    turned = np.degrees(np.arctan2(np.cos(phi) * np.sin(away), along)) - stand_lon
+    return [(turned + 180.0) % 360.0 - 180.0, np.degrees(np.arcsin(sine))]
+
+
+@pytest.mark.parametrize(
+    ("pole_lat", "pole_lon", "stand_lon", "place"),
+    [(40.0, 180.0, -10.0, (10.0, 50.0)), (60.0, 0.0, 150.0, (30.0, -30.0)), (12.0, 180.0, 95.0, (-95.0, 78.0))],
+    ids=["Europe", "Africa", "Arctic"],
+)
+def test_the_rotated_pole_of_wrf(
+    tmp_path: Path, pole_lat: float, pole_lon: float, stand_lon: float, place: tuple[float, float]
+) -> None:
+    lon, lat = np.meshgrid(180.0 + 0.1 * np.arange(-6.0, 7.0), 0.1 * np.arange(-4.0, 5.0))
+    longitude, latitude = _geographic(lon, lat, pole_lon, pole_lat, stand_lon)
+    assert (longitude[4, 6], latitude[4, 6]) == pytest.approx(place, abs=1e-6)
+    path, dims = tmp_path / "wrfout_d01", ("Time", "south_north", "west_east")
+    given = {"MAP_PROJ": 6, "POLE_LAT": pole_lat, "POLE_LON": pole_lon, "STAND_LON": stand_lon, "DX": 11117.8}
+    places = {"XLONG": longitude, "XLAT": latitude}
+    fields = {name: (dims, values[None].astype(np.float32)) for name, values in places.items()}
+    xr.Dataset(fields, attrs=given | {"DY": 11117.8, "CEN_LAT": place[1]}).to_netcdf(path)
+    found = read_grid(path)
+    assert np.diff(found.x_faces) == pytest.approx(0.1, rel=1e-3)
+    assert np.diff(found.y_faces) == pytest.approx(0.1, rel=1e-3)
+    assert 0.5 * (found.y_faces[0] + found.y_faces[-1]) == pytest.approx(0.0, abs=1e-4)
+    xr.Dataset(fields, attrs=given | {"DY": 11117.8, "CEN_LAT": 50.0, "STAND_LON": stand_lon + 40.0}).to_netcdf(
+        tmp_path / "wrong"
+    )
+    with pytest.raises(DataError, match="its cells are not uniform"):
+        read_grid(tmp_path / "wrong")
+
+
 def test_the_cell_centres_are_the_mass_points(tmp_path: Path) -> None:
     path = write_wrfout(tmp_path / "wrfout_d01")
     grid = Grid.mapped(*read_grid(path), (0.0, 10.0))

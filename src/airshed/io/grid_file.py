@@ -107,14 +107,14 @@ def _of_wrf(dataset: "xr.Dataset", path: Path) -> FileGrid:
     """Return the cells that a domain of WRF or WPS output covers at all its times."""
     mapping, x, y = _wrf_points(dataset, path)
     dx, dy = _wrf_sizes(dataset)
-    return FileGrid(mapping, _common(x, 1, path, dx), _common(y, 0, path, dy))
+    return FileGrid(mapping, _common(x, 1, path, dx, mapping.unit), _common(y, 0, path, dy, mapping.unit))
 
 
 def wrf_grid(dataset: "xr.Dataset", path: Path, record: int) -> FileGrid:
     """Return the grid of the mass points of WRF output at one of its times; raise DataError as :func:`read_grid`."""
     mapping, x, y = _wrf_points(dataset, path, record)
     dx, dy = _wrf_sizes(dataset)
-    return FileGrid(mapping, _faces(x[0], 1, path, dx), _faces(y[0], 0, path, dy))
+    return FileGrid(mapping, _faces(x[0], 1, path, dx, mapping.unit), _faces(y[0], 0, path, dy, mapping.unit))
 
 
 def _wrf_sizes(dataset: "xr.Dataset") -> tuple[float | None, float | None]:
@@ -138,9 +138,8 @@ def _wrf_points(dataset: "xr.Dataset", path: Path, record: int | None = None) ->
         places.append(values if has_times else values[None])
     lon, lat = places
     mapping = _wrf_projection(dataset, path)
-    if isinstance(mapping, LonLat):
-        lon = np.degrees(np.unwrap(np.radians(lon), axis=-1))
-    return mapping, *mapping.from_lonlat(lon, lat)
+    x, y = mapping.from_lonlat(lon, lat)
+    return mapping, np.unwrap(x, axis=-1, period=360.0) if np.isfinite(mapping.period) else x, y
 
 
 def _wrf_projection(dataset: "xr.Dataset", path: Path) -> GridMapping:
@@ -159,15 +158,18 @@ def _wrf_projection(dataset: "xr.Dataset", path: Path) -> GridMapping:
         )  # fmt: skip
     if kind == 6 and given.get("POLE_LAT", 90.0) == 90.0:
         return LonLat()
+    if kind == 6:  # the pole of the frame is at POLE_LAT on the meridian opposite to that of -STAND_LON
+        lon = (360.0 - given["STAND_LON"]) % 360.0 - 180.0
+        return projection("rotated pole", lon, given["POLE_LAT"], (), WRF_RADIUS)
     raise DataError(
-        f"{path}: MAP_PROJ = {kind} is unknown or has a rotated pole; Lambert (1), polar stereographic (2), "
-        "Mercator (3) and longitude-latitude (6) are read"
+        f"{path}: MAP_PROJ = {kind} is unknown; Lambert (1), polar stereographic (2), Mercator (3) and "
+        "longitude-latitude (6), also with a rotated pole, are read"
     )
 
 
-def _common(centres: Array, axis: int, path: Path, spacing: float | None) -> Array:
+def _common(centres: Array, axis: int, path: Path, spacing: float | None, unit: str) -> Array:
     """Return the faces of the cells that a domain covers at all times (time, y, x): a nest may follow a storm."""
-    every = [_faces(each, axis, path, spacing) for each in centres]
+    every = [_faces(each, axis, path, spacing, unit) for each in centres]
     size = every[0][1] - every[0][0]
     steps = [round((faces[0] - every[0][0]) / size) for faces in every]
     first, last = max(steps), min(step + faces.size for step, faces in zip(steps, every, strict=True))

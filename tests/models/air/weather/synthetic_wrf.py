@@ -13,7 +13,7 @@ from airshed.grid import Grid
 from airshed.grid.projected import MapProjection, projection
 from airshed.io.grid_file import WRF_RADIUS
 
-KINDS: Final = {"lambert": 1, "polar stereographic": 2, "mercator": 3}
+KINDS: Final = {"lambert": 1, "polar stereographic": 2, "mercator": 3, "rotated pole": 6}
 START: Final = np.datetime64("2022-06-01T00:00:00")
 TOPS: Final = np.array([0.0, 30.0, 90.0, 200.0, 400.0, 700.0, 1100.0, 1700.0])
 """Heights of the staggered levels above ground [m]."""
@@ -23,7 +23,7 @@ def mapping_of(kind: str) -> MapProjection:
     """Return the projection of the files of a kind."""
     lon, lat, parallels = {
         "lambert": (8.0, 50.0, (40.0, 60.0)), "polar stereographic": (-60.0, 76.0, (76.0,)),
-        "mercator": (-2.0, 16.0, (16.0,)),
+        "mercator": (-2.0, 16.0, (16.0,)), "rotated pole": (190.0, 40.0, ()),
     }[kind]  # fmt: skip
     return projection(kind, lon, lat, parallels, WRF_RADIUS)
 
@@ -35,7 +35,12 @@ def write_wrfout(
 ) -> Path:  # fmt: skip
     """Write a file and return its path; offsets move the domain along x by a number of cells at each time."""
     mapping, (rows, columns), levels = mapping_of(kind), shape, tops.size - 1
-    corner = {"lambert": (1e5, -1e5), "polar stereographic": (2e5, -15e5), "mercator": (0.0, 17e5)}[kind]
+    corner = {
+        "lambert": (1e5, -1e5), "polar stereographic": (2e5, -15e5), "mercator": (0.0, 17e5),
+        "rotated pole": (-1.0, 2.0),
+    }[kind]  # fmt: skip
+    is_rotated = kind == "rotated pole"
+    side = size / 1e5 if is_rotated else size  # [degrees] of a rotated frame
     with netCDF4.Dataset(path, "w") as file:
         for name, count in (
             ("Time", None), ("DateStrLen", 19), ("west_east", columns), ("south_north", rows), ("bottom_top", levels),
@@ -44,16 +49,18 @@ def write_wrfout(
             file.createDimension(name, count)
         given = mapping.parameters
         lat = given.get("latitude_of_projection_origin", 16.0) if kind == "lambert" else 76.0
-        parallels = np.ravel(np.asarray(given["standard_parallel"]))
+        parallels = np.ravel(np.asarray(given.get("standard_parallel", 0.0)))
+        attributes |= {"POLE_LAT": np.float32(40.0), "POLE_LON": np.float32(180.0)} if is_rotated else {}
         numbers = {
-            "DX": size, "DY": size, "CEN_LAT": lat, "MOAD_CEN_LAT": lat, "STAND_LON": mapping.centre,
+            "DX": size, "DY": size, "CEN_LAT": lat, "MOAD_CEN_LAT": lat,
+            "STAND_LON": -10.0 if is_rotated else mapping.centre,
             "TRUELAT1": parallels[0], "TRUELAT2": parallels[-1],
         }  # fmt: skip
         single = {name: np.float32(value) for name, value in numbers.items()}
         file.setncatts({"MAP_PROJ": np.int32(KINDS[kind]), "GRID_ID": np.int32(1), **single, **attributes})
         for index, (hour, offset) in enumerate(zip(hours, offsets, strict=True)):
-            x = corner[0] + size * (offset + np.arange(columns + 1))
-            grid = Grid.mapped(mapping, x, corner[1] + size * np.arange(rows + 1), (0.0, 100.0))
+            x = corner[0] + side * (offset + np.arange(columns + 1))
+            grid = Grid.mapped(mapping, x, corner[1] + side * np.arange(rows + 1), (0.0, 100.0))
             _write(file, index, hour, grid, wind, slope, set(without), tops)
     return path
 

@@ -20,7 +20,7 @@ from airshed.models.air.weather.wrf import WrfMeteorology
 LAYERS = (0.0, 50.0, 150.0, 400.0, 1000.0)
 SHARED = Path(os.environ.get("AIRSHED_SHARED") or Path(__file__).parents[5] / "shared")
 KATRINA = SHARED / "data/wrf_katrina_ci/wrfout_katrina_2005-08-28_4x3h.nc"
-KINDS = pytest.mark.parametrize("kind", ["lambert", "polar stereographic", "mercator"])
+KINDS = pytest.mark.parametrize("kind", ["lambert", "polar stereographic", "mercator", "rotated pole"])
 
 
 def own_grid(path: Path, margin: int = 1) -> Grid:

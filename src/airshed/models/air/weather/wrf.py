@@ -10,7 +10,6 @@ from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, GAS_CONSTANT_DRY_AIR, GRAVITY, HEAT_CAPACITY_DRY_AIR
 from airshed.core.errors import DataError
 from airshed.grid import Grid
-from airshed.grid.mapping import LonLat
 from airshed.grid.weights import PointWeights
 from airshed.grid.window import Window
 from airshed.io.grid_file import FileGrid
@@ -110,9 +109,10 @@ class _Places(NamedTuple):
         targets = {}
         for key, name in (("cells", "cells"), ("x", "east"), ("y", "north")):
             lat, lon = area.places(name)
-            if isinstance(file.mapping, LonLat):
-                lon = x.mean() + (lon - x.mean() + 180.0) % 360.0 - 180.0
-            targets[key] = file.mapping.from_lonlat(lon, lat)
+            at_x, at_y = file.mapping.from_lonlat(lon, lat)
+            if np.isfinite(file.mapping.period):
+                at_x = x.mean() + (at_x - x.mean() + 180.0) % 360.0 - 180.0
+            targets[key] = at_x, at_y
         columns = _needed("x", x, file.x_faces, [each[0] for each in targets.values()], where)
         rows = _needed("y", y, file.y_faces, [each[1] for each in targets.values()], where)
         weights = {key: PointWeights.in_plane(y[rows], x[columns], each[1], each[0]) for key, each in targets.items()}
