@@ -2,13 +2,22 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from airshed.core.errors import CaseError
 from airshed.core.files import resource
 from airshed.grid import Grid
 from airshed.inverse.function.inputs import Factors, factored
 from airshed.models.air.case.inverse import ControlSection
-from airshed.models.air.emissions import Inventory, InventorySettings, build_inventory
+from airshed.models.air.emissions import (
+    FieldSettings,
+    GriddedContext,
+    Inventory,
+    InventorySettings,
+    build_inventory,
+    read_gridded,
+)
+from airshed.models.air.emissions.targets import Targets
 from airshed.models.air.species_map import EmissionMap
 from airshed.parallel.domain import Subdomain
 from airshed.process.context import Source
@@ -93,6 +102,25 @@ def test_the_gradient_is_that_of_the_rate(whole: Inventory) -> None:
         more[name][place] += 1.0
         assert found[name][place] == pytest.approx(weighed(more) - weighed(values), rel=1e-9)
     assert not found["regions"][0].any()
+
+
+def test_factors_act_on_the_sectors_of_gridded_files() -> None:
+    data = xr.Dataset({name: (("lat", "lon"), np.ones((3, 4)), {"units": "kg m-2 s-1"}) for name in ("ene", "tro")},
+                      {"lat": GRID.lat[:, 0], "lon": GRID.lon[0]})  # fmt: skip
+    settings = FieldSettings(species={"*": "NO"}, sectors={"ene": "A", "tro": "F"}, profiles=False)
+    context = GriddedContext(Targets(("NO",)))
+    sources = read_gridded([data], GRID, START, settings, context)
+    factors = Factors(START, ALONE)
+    factors.controls = {"road": np.array([3.0])}
+    road = control(name="road", resolution="domain", sectors=[ROAD])
+    ratios = [
+        own.rate(0.0).sum() / each.rate(0.0).sum()
+        for own, each in zip(factored(sources, [road], factors), sources, strict=True)
+    ]
+    assert [each.sector for each in sources] == ["A_PublicPower", ROAD]
+    assert ratios == pytest.approx([1.0, 3.0])
+    with pytest.raises(CaseError, match="did you mean F_RoadTransport"):
+        factored(sources, [control(sectors=["F_RoadTransprt"])], factors)
 
 
 def test_names_without_emission_are_refused_with_the_nearest(whole: Inventory) -> None:

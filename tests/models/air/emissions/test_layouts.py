@@ -1,5 +1,6 @@
 """Files of gridded emission in the layouts of known inventories, with their names, units, axes and times."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -248,6 +249,77 @@ def test_emission_of_wrf_chem_is_on_its_own_grid(tmp_path: Path) -> None:
     assert "no species for PM2.5: left out" in source.notices()[0]
     with pytest.raises(DataError, match=r"covers 2022-08-31T00:00:00 to .*the run needs 2022-09-01T00:00:00 to"):
         read_gridded(list(paths), GRID, np.datetime64("2022-09-01"), FieldSettings(), CONTEXT)
+
+
+def test_emission_for_cmaq_is_on_its_own_grid() -> None:
+    """Rates per cell by hour, with dates as flags of year, day of the year, and time."""
+    _, grid = lambert()
+    rows, columns = grid.shape[1:]
+    told = {"GDTYP": 2, "P_ALP": 45.0, "P_BET": 57.0, "P_GAM": 6.0, "XCENT": 6.0, "YCENT": 51.0, "XORIG": -2e5,
+            "YORIG": -1.5e5, "XCELL": 1e4, "YCELL": 1e4, "NCOLS": columns, "NROWS": rows}  # fmt: skip
+    flags = np.array([[[2022243, 10000 * hour]] for hour in range(24)])
+    data = xr.Dataset({
+        "TFLAG": (("TSTEP", "VAR", "DATE-TIME"), flags, {"units": "<YYYYDDD,HHMMSS>"}),
+        "CO": (("TSTEP", "LAY", "ROW", "COL"), np.ones((24, 1, rows, columns)), {"units": "moles/s         "}),
+    }, attrs=told)  # fmt: skip
+    (source,) = read_gridded([data], GRID, START, FieldSettings(), CONTEXT)
+    assert source.totals[0].layout == "I/O API (SMOKE, CMAQ)"
+    assert source.rate(86399.0).sum() == pytest.approx(AREA / 1e8, rel=0.02)
+    with pytest.raises(DataError, match="covers 2022-08-31T00:00:00 to 2022-09-01T00:00:00"):
+        source.rate(86400.0)
+
+
+def test_the_unknown_file_of_the_guide(tmp_path: Path) -> None:
+    axes = {"lat": np.arange(-89.5, 90.0), "lon": np.arange(-179.5, 180.0), "time": np.arange(12)}
+    told = {"units": "kgN/m2/s"}
+    fields = {"emis_road": (1e-9, told), "emis_wetland": (2e-9, told)}
+    time = {"units": "months since 2015-01-01"}
+    path = write(tmp_path / "file.nc", fields, dims=("time",), coords=axes, time=time)
+    with pytest.raises(CaseError, match="emis_road, emis_wetland are not species of the mechanism"):
+        read(path)
+    named = {"species": {"emis_*": "NOx"}, "sectors": {"emis_road": "F", "emis_wetland": "wetlands"}}
+    with pytest.raises(DataError, match=r"repeat = .year. uses its twelve months for every year"):
+        read(path, **named)
+    found = in_area(read(path, **named, year=2015))
+    as_no2 = 46.0055 / 14.0067 * FLUX
+    assert found == pytest.approx({("F_RoadTransport", "NOx"): as_no2, ("wetlands", "NOx"): 2.0 * as_no2}, rel=1e-5)
+
+
+SHARED = Path(os.environ.get("AIRSHED_SHARED") or Path(__file__).parents[5] / "shared") / "data"
+SAMPLES = SHARED / "layout_samples"
+
+
+@pytest.mark.skipif(not SAMPLES.is_dir(), reason="shared data are not there: layout_samples")
+def test_files_of_inventories_as_published() -> None:
+    """Known totals of the files: sums of their numbers times areas, made with other code."""
+    (coarse,) = read(SAMPLES / "edgar_co_test.nc")
+    assert (coarse.totals[0].layout, coarse.names) == ("EDGAR", ("CO",))
+    assert coarse.totals[0].whole == pytest.approx(4.17e8, rel=1e-3)
+    chosen = {"variables": ["nox", "co_*"], "species": {"co_*": "CO"}}
+    points = read(SAMPLES / "tno_test_minimal.nc", **chosen, partial=True)
+    with xr.open_dataset(SAMPLES / "tno_test_minimal.nc") as data:
+        for name, fields in (("NOx", ("nox",)), ("CO", ("co_ff", "co_bf"))):
+            whole = sum(row.whole for each in points for row in each.totals if row.name == name)
+            assert whole == pytest.approx(sum(float(data[field].sum()) for field in fields) / 365.0)
+    with pytest.raises(DataError, match="unstructured grid"):
+        read(SAMPLES / "miem_x1.163842_2024_nox_subset.nc")
+
+
+PRIOR = SHARED / "openmethane_au_test_wrf_mcip/prior-emissions.nc"
+
+
+@pytest.mark.skipif(not PRIOR.is_file(), reason="shared data are not there: openmethane_au_test_wrf_mcip")
+def test_methane_of_queensland_by_sector() -> None:
+    grid = Grid.regular((148.2, 149.0), (-23.6, -23.0), 0.1, [20.0])
+    settings, start = FieldSettings(profiles=False), np.datetime64("2022-12-07")
+    sources = read_gridded([PRIOR], grid, start, settings, CONTEXT)
+    with xr.open_dataset(PRIOR) as data:
+        total = float(data["ch4_total"].sum()) * 1e8 * DAY  # cells of 10 km on the plane
+    assert sum(row.whole for each in sources for row in each.totals) == pytest.approx(total, rel=0.02)
+    names = {each.sector for each in sources}
+    assert {"D_Fugitive", "K_AgriLivestock", "J_Waste", "wetlands", "termite", "lulucf"} <= names
+    with pytest.raises(DataError, match=r"repeat = .day. uses its day for every day"):
+        read_gridded([PRIOR], grid, np.datetime64("2022-12-08"), settings, CONTEXT)
 
 
 def test_two_dimensional_places_without_a_projection(tmp_path: Path) -> None:

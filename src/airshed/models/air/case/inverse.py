@@ -23,7 +23,9 @@ class ControlSection(Section):
     target: Literal["emission", "initial"] = setting("emission", "Whether it acts on emission or on the initial state.")
     species: tuple[Text, ...] = setting(..., "Species on which it acts.", min_length=1)
     sectors: tuple[Text, ...] = setting(
-        (), "For `emission`: sectors of the inventory on which it acts; by default all sectors and all other sources."
+        (),
+        "For `emission`: sectors of the inventory, of stacks and of gridded files on which it acts; by default all "
+        "sectors and all other sources.",
     )
     regions: tuple[Text, ...] = setting(
         (), "For `emission`: countries of the inventory on which it acts, such as `DE`; by default all."

@@ -117,7 +117,7 @@ class FieldReader:
             values = np.where(missing, 0.0, values)
         values = without_round_off(values)
         negative = values < 0.0
-        if negative.any() and self._settings.negative != "keep":
+        if negative.any():
             if self._settings.negative == "refuse" and self._inside(negative):
                 mark = values[negative].min()
                 hint = "emission must be a number of 0 or more"
