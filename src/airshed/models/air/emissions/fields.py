@@ -18,7 +18,7 @@ from airshed.grid import Grid
 from airshed.io.netcdf import open_netcdf, reading
 from airshed.models.air.emissions.file_times import FileTimes, read_times
 from airshed.models.air.emissions.names import FileLayout, is_total, layout_of, parse, pollutants, rest_of, sector_of
-from airshed.models.air.emissions.source_grid import SourceGrid, read_source_grid, text
+from airshed.models.air.emissions.source_grid import SourceGrid, read_source_grid, text, zero_based
 from airshed.models.air.emissions.targets import Target, Targets
 from airshed.models.air.emissions.units import EmissionUnit, emission_unit
 
@@ -227,7 +227,7 @@ class EmissionFile:
                 yield _Meaning(found.name, self._sector(name, label) or label, (dim, index), given=found.given)
         elif "emission_category_index" in self.dataset.variables and self.dataset[name].dims == self.cells.dims:
             codes = self._labels("emis_cat")
-            position = np.asarray(self.dataset["emission_category_index"].values, int) - 1
+            position = zero_based(self.dataset["emission_category_index"].values, len(codes), self.place)
             by_sector: dict[str, NDArray[np.bool_]] = {}
             for number, code in enumerate(codes):
                 sector = self._sector(name, code) or code

@@ -213,7 +213,7 @@ def _of_points(dataset: "xr.Dataset", grid: Grid, where: str) -> SourceGrid:
     """Return the sources of a list: points, and boxes of the size of its cells for area sources."""
     lon, lat = (numbers(dataset[name].values, f"{where}: its {name}") for name in _POINTS)
     (dim,) = dataset[_POINTS[0]].dims
-    is_area = _area_sources(dataset, lon.size)
+    is_area = _area_sources(dataset, lon.size, where)
     half = [_half_size(dataset, axis) if is_area.any() else 0.0 for axis in ("lon", "lat")]
     parts = 1 if half == [0.0, 0.0] else _FINEST
     steps = (2.0 * (np.arange(parts) + 0.5) / parts - 1.0) if parts > 1 else np.zeros(1)
@@ -230,14 +230,23 @@ def _of_points(dataset: "xr.Dataset", grid: Grid, where: str) -> SourceGrid:
     return SourceGrid((str(dim),), order, np.ones((1, lon.size)), move, inside, extent(lon, lat), lon[None], lat[None])
 
 
-def _area_sources(dataset: "xr.Dataset", size: int) -> NDArray[np.bool_]:
+def _area_sources(dataset: "xr.Dataset", size: int, where: str) -> NDArray[np.bool_]:
     """Return which sources of a list are the emission of a whole cell, by their type code a."""
     names = ("source_type_index", "source_type_code")
     if not all(name in dataset.variables for name in names):
         return np.zeros(size, bool)
-    index = np.asarray(dataset[names[0]].values, int) - 1
     codes = [text(each) for each in np.ravel(dataset[names[1]].values)]
+    index = zero_based(dataset[names[0]].values, len(codes), where)
     return np.array([codes[each].startswith("a") for each in index], bool)
+
+
+def zero_based(index: NDArray[Any], size: int, where: str) -> NDArray[np.intp]:
+    """Return the positions in a list of codes of indices that count from 1, or from 0 if one is 0; raise DataError."""
+    position = np.asarray(index, np.intp)
+    position = position - (0 if position.size and position.min() == 0 else 1)
+    if position.size and not (position.min() >= 0 and position.max() < size):
+        raise DataError(f"{where}: an index of its sources is outside its {size} codes; correct the file")
+    return position
 
 
 def _half_size(dataset: "xr.Dataset", axis: str) -> float:
