@@ -25,6 +25,20 @@ def test_two_hours_around_zurich() -> None:
     assert origin["temperature"].startswith("diagnosed")
 
 
+def test_cologne_is_a_nest_within_west_europe() -> None:
+    """It has the layers and the period of its outer case, and lies two outer cells within it."""
+    nest, outer = (airshed.load_case(name) for name in ("cologne", "west-europe"))
+    assert nest.path(nest.boundary.run).resolve() == outer.base.resolve()
+    inner, around = nest.make_grid(), outer.make_grid()
+    assert inner.level.tolist() == around.level.tolist()
+    assert nest.start == outer.start
+    assert nest.time.length.value == outer.time.length.value
+    for axis in ("x_faces", "y_faces"):
+        (first, *_, last), (start, *_, end) = getattr(inner, axis), getattr(around, axis)
+        assert start + 0.5 <= first < last <= end - 0.5
+    assert nest.emissions.inventory == "../west-europe/emissions"
+
+
 @pytest.mark.standard
 def test_ash_falls_by_its_size_and_is_washed_out() -> None:
     with airshed.Simulation(airshed.load_case("ash", ["grid.spacing=1 deg", "run.threads=1"])) as simulation:
