@@ -257,6 +257,11 @@ class StoredField:
             f"{name} {coordinate_text(self.coordinates[name][wanted[name]][index])}"
             for name, index in zip(self.axes, place, strict=True)
         )
+        if self.points is not None:
+            indices = dict(zip(self.axes, place, strict=True))
+            row, column = (self.coordinates[axis][wanted[axis]][indices[axis]] for axis in ("y", "x"))
+            lat, lon = (float(each[row, column]) for each in self.points)
+            where += f" (latitude {lat:.2f}, longitude {lon:.2f})"
         value = values[place]
         converted = f" (converted from {self.unit.given!r})" if self.unit.changes else ""
         allowed = f"{low:g} to {high:g} {unit}"

@@ -150,6 +150,24 @@ def test_what_is_missing_has_its_place() -> None:
         at(data.isel(level=slice(2)))
 
 
+def test_the_provenance_names_used_fields_and_round_off() -> None:
+    data = projected(("x_wind", "y_wind"))
+    data["precipitation_flux"][0, 0] = -1e-14
+    found = DatasetMeteorology(data, GRID, START).provenance
+    assert found["eastward_air_flux"] == "given: eastward_wind"
+    assert "x_wind" not in found
+    plain = data["precipitation_flux"].copy(data=np.full(data["precipitation_flux"].shape, 1e-4))
+    assert (
+        "round-off"
+        not in DatasetMeteorology(data.assign(precipitation_flux=plain), GRID, START).provenance["precipitation"]
+    )
+    flat = xr.Dataset(
+        {"eastward_wind": 1.0, "northward_wind": 1.0, "precipitation_flux": ("lon", [1e-4, -1e-14, 0.0, 0.0])}
+    )
+    note = DatasetMeteorology(flat.assign_coords(lon=GRID.x), GRID, START).provenance["precipitation"]
+    assert note == "given: precipitation_flux (negative values of round-off are 0)"
+
+
 def test_output_of_wrf_is_named() -> None:
     with pytest.raises(DataError, match=r'meteorology\.kind = "wrf" reads output of WRF'):
         at(xr.Dataset({"U": ("x", np.ones(3)), "V": ("x", np.ones(3))}))

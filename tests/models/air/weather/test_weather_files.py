@@ -231,6 +231,20 @@ def test_projected_data_without_direction_or_cover_are_refused(tmp_path: Path) -
         open_era5(paths)
 
 
+def test_a_missing_value_of_a_projection_has_its_place(tmp_path: Path) -> None:
+    data = projected("grid")
+    data["t"][0, 5, 7] = np.nan
+    place = data.isel(y=5, x=7)
+    words = rf"t is missing \(NaN\) at .*latitude {float(place['latitude']):.2f}, longitude"
+    with pytest.raises(DataError, match=words):
+        open_era5([_written(data, tmp_path)]).load()
+
+
+def _written(data: xr.Dataset, folder: Path) -> Path:
+    data.to_netcdf(folder / "missing.nc")
+    return folder / "missing.nc"
+
+
 def test_linear_fields_are_exact_in_triangles() -> None:
     mapping = projection("polar stereographic", 0.0, 90.0, (60.0,))
     lon, lat = mapping.to_lonlat(*np.meshgrid(np.arange(-5e5, 6e5, 1e5), np.arange(-5e5, 6e5, 1e5)))

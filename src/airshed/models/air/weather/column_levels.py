@@ -84,7 +84,7 @@ def _at_heights(dataset: "xr.Dataset", grid: Grid) -> "xr.Dataset":
         _check_finite(str(name), field)
         fields[name] = _interpolated(field.isel({dim: order}), rising, dim, grid.level, ground)
     kept = {name: each for name, each in dataset.coords.items() if dim not in each.dims}
-    gone = [name for name in fields if str(name) in _ALTITUDES | _HEIGHTS]
+    gone = [name for name in fields if str(name) in {*_ALTITUDES, *_HEIGHTS, *_GROUND}]
     return dataset.drop_vars([*dataset.data_vars, *dataset.coords]).assign(
         {name: each for name, each in fields.items() if name not in gone}
     ).assign_coords({**kept, "level": ("level", grid.level)})  # fmt: skip

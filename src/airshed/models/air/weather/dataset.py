@@ -62,6 +62,7 @@ class GriddedDataset:
         self._area, self._grid = area, area.grid
         if is_dataset(dataset):
             dataset = on_model_levels_and_points(dataset, area.whole)
+        self._present = frozenset(map(str, dataset))
         self._extra = [each for each in extra if each.cf_name in set(dataset)]
         ranges = {each.cf_name: each.range for each in (*of_use("state", "input"), *self._extra) if each.cf_name}
         self._fields = {
@@ -76,6 +77,16 @@ class GriddedDataset:
                 raise DataError(f"the meteorology has no {name}; it holds {held}{hint}")
         for used, field in self._fields.items():
             check_values(used, field, ranges[used])
+        low = (name for name in self._fields if ranges[name][0] == 0.0 and is_dataset(dataset))
+        self._clipped = [name for name in low if bool((dataset[name].values < 0.0).any())]
+
+    def provenance(self, extra: Sequence[WeatherField]) -> dict[str, str]:
+        """Return the provenance of each quantity, with a note on negative round-off that is taken as 0."""
+        meanings = {each.cf_name: each.name for each in (*of_use("state", "input"), *self._extra)}
+        found = dataset_provenance(self.names, self._present, extra)
+        return found | {
+            meanings[name]: f"{found[meanings[name]]} (negative values of round-off are 0)" for name in self._clipped
+        }
 
     @property
     def names(self) -> frozenset[str]:
@@ -205,8 +216,7 @@ class DatasetMeteorology(CheckedSeries):
                 f"{start}; give data from the start"
             )
         diagnosis = Diagnosis(area.grid, area.land(land_fraction), start, times, data.instant)
-        provenance = dataset_provenance(data.names, map(str, dataset), extra)
-        super().__init__(times, area, diagnosis.state, provenance)
+        super().__init__(times, area, diagnosis.state, data.provenance(extra))
 
 
 def _placed(name: str, field: "xr.DataArray | PlacedField", grid: Grid, allowed: Range) -> PlacedField:
