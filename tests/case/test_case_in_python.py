@@ -103,8 +103,26 @@ def test_help_is_short(name: str) -> None:
 
 def test_help_begins_with_the_calls_that_users_need() -> None:
     first = "\n".join(pydoc.render_doc(airshed.Case, renderer=pydoc.plaintext).splitlines()[:20])
-    for call in ("Case(**sections)", "airshed.Case.load(", "case.patched(", "``from_dict``", "``to_toml``"):
+    for call in ("Case(**sections)", "airshed.Case.load(", "``patched``", "``from_dict``", "``to_toml``"):
         assert call in first
+
+
+def test_a_case_is_made_of_sections_and_cannot_be_set() -> None:
+    with pytest.raises(CaseError, match=r"Case\(\.\.\.\) takes sections by name; Case\.load\(path\) reads a case file"):
+        airshed.Case(NAME)
+    with pytest.raises(CaseError, match=r"grid is missing: the case needs grid\.area\.lon"):
+        airshed.Case()
+    with pytest.raises(CaseError, match="the case is 'mine'; give nested dictionaries, or a path"):
+        airshed.Case.from_dict("mine")  # type: ignore[arg-type]
+    case = airshed.Case.load(NAME)
+    with pytest.raises(CaseError, match="length cannot be set: cases are immutable"):
+        case.time.length = "3 h"
+    with pytest.raises(CaseError, match="title cannot be set"):
+        case.title = "x"
+    with pytest.raises(CaseError, match=r"did you mean time.start\? Or known here are .*begin"):
+        case.patched({"emissions.point.0.start": "1 h"})
+    with pytest.raises(CaseError, match=r"across the date line write \[176, 184\]"):
+        case.patched({"grid.area.lon": [176, -176]})
 
 
 def test_a_case_offers_its_sections_and_public_methods() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import ValidationError
 
+from airshed.core.errors import CaseError
 from airshed.core.report import Report, Table
 from airshed.core.settings import (
     KeywordUnion,
@@ -118,7 +119,7 @@ def test_what_is_unknown_or_of_the_wrong_type_is_refused(wrong: dict[str, object
 
 def test_a_section_cannot_be_changed() -> None:
     outer = Outer.model_validate({"steps": 2})
-    with pytest.raises(ValidationError):
+    with pytest.raises(CaseError, match="steps cannot be set: cases are immutable"):
         outer.steps = 3  # type: ignore[misc]
 
 

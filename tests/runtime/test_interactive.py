@@ -82,6 +82,9 @@ def test_the_ground_is_the_lowest_layer_in_a_unit(simulation: airshed.Simulation
         ),
         (lambda sim: sim.ground("air_temperature", "Celcius"), "did you mean celsius"),
         (lambda sim: sim.ground("TRACER", "ppb ppb ppb/"), "is not a unit that Airshed recognises"),
+        (lambda sim: sim.__setitem__("TRACER", 5), 'such as "5 ppb"'),
+        (lambda sim: sim.set("TRACER"), "changes are a dictionary of values by names, not 'TRACER'"),
+        (lambda sim: sim.plot("TRACER", path="a.jpg"), "a.jpg: the picture is a PNG; end the name in .png"),
     ],
 )
 def test_a_wrong_request_gets_the_right_one(

@@ -76,7 +76,7 @@ def test_now_is_no_past(later: airshed.Simulation) -> None:
 def test_a_field_is_not_set_to_a_number_without_a_unit(value: Any) -> None:
     with make() as simulation:
         before = simulation.values("TRACER")
-        with pytest.raises(CaseError, match=r'has no unit: give a text with one, such as ".* mol mol-1", or an array'):
+        with pytest.raises(CaseError, match=r'has no unit: give a text with one, such as ".* ppb", or an array'):
             simulation["TRACER"] = value
         assert np.array_equal(simulation.values("TRACER"), before)
 
@@ -161,3 +161,11 @@ def test_a_name_that_nothing_has_is_refused_by_the_case(key: str) -> None:
     name, hint = NAMES[key]
     with pytest.raises(AirshedError, match=rf"{key}.*{hint}"):
         airshed.Case.load("tracer-rotation", [f"{key}={name}"])
+
+
+def test_a_closed_simulation_at_its_end_refuses_a_run() -> None:
+    with make() as simulation:
+        simulation.run()
+        simulation.run()  # at the end nothing is left to do
+    with pytest.raises(CaseError, match="was closed"):
+        simulation.run()

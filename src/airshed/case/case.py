@@ -22,6 +22,7 @@ from airshed.case.values import MOST_RECORDS
 from airshed.core.errors import CaseError
 from airshed.core.report import markdown_table
 from airshed.core.settings import Section, Setting, refuse, section_inside, setting, settings_of
+from airshed.core.text import shown
 
 MACHINE: Final = ("restart", "parallel", "run", "adjoint", "receptor")
 """Sections that change no result; a resumed run may have others."""
@@ -129,6 +130,8 @@ class RunCase(Section, metaclass=CaseType):
         --------
         >>> case = airshed.Case.from_dict(settings, base="cases/west-europe")
         """
+        if not isinstance(data, Mapping):
+            raise CaseError(f"the case is {shown(data)}; give nested dictionaries, or a path to {cls.__name__}.load")
         case = cls._build(
             copy.deepcopy(dict(data)), Path(base) if base is not None else Path.cwd(), overrides, None, {}
         )

@@ -7,7 +7,9 @@ from html import escape
 from inspect import classify_class_attrs
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+
+from airshed.core.errors import CaseError
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as _ModelType
@@ -31,6 +33,19 @@ class CaseType(_ModelType):
 
     ``help`` of a class shows its docstring alone, which names the methods; ``help(Case.load)`` describes one.
     """
+
+    def __call__(self, *given: Any, **sections: Any) -> Any:
+        """Make a case of validated sections. Raises CaseError for wrong ones, and for a path."""
+        from airshed.case.messages import explain
+
+        case: Any = self
+        name = case.__name__
+        if given:
+            raise CaseError(f"{name}(...) takes sections by name; {name}.load(path) reads a case file")
+        try:
+            return super().__call__(**sections)
+        except ValidationError as error:
+            raise CaseError(explain(error, case, sections, lambda path: "", None, case.label)) from error
 
     def __dir__(self) -> list[str]:
         if sys._getframe(1).f_code is classify_class_attrs.__code__:  # called by pydoc

@@ -139,10 +139,13 @@ def _unknown(path: tuple[int | str, ...], section: type[Section]) -> str:
         return f"{dotted(path)} was renamed to {dotted(present)}"
     meant = _meant(path, section)
     elsewhere = sorted(s.key for s in settings_of(section) if s.key.rsplit(".", 1)[-1] == str(path[-1]))
-    if meant or elsewhere:
-        hint = f"did you mean {dotted(meant) if meant else elsewhere[0]}?"
+    known = f"known here are {', '.join(_section_of(path, section).model_fields)}"
+    if meant:
+        hint = f"did you mean {dotted(meant)}?"
+    elif elsewhere:
+        hint = f"did you mean {elsewhere[0]}?" + (f" Or {known}" if len(path) > 1 else "")
     else:
-        hint = f"known here are {', '.join(_section_of(path, section).model_fields)}"
+        hint = known
     return f"{dotted(path)} is not a setting; {hint}"
 
 

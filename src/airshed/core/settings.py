@@ -46,6 +46,11 @@ class Section(BaseModel):
             order = dict.fromkeys([*(name for name in names[:at] if name not in own), *own, *names[at:]])
             cls.__pydantic_fields__ = {name: fields[name] for name in order}
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).model_fields:
+            raise CaseError(f"{name} cannot be set: cases are immutable; case.patched({{...}}) returns a changed copy")
+        super().__setattr__(name, value)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the section as plain TOML values, including defaults; unset values are omitted.
 

@@ -8,6 +8,8 @@ from airshed.core.chemical_names import formula_of
 
 _TELLING: Final = 4
 """Least number of letters by which a part of a name identifies it."""
+_ALIKE: Final = 0.85
+"""Similarity of a misspelt name that precedes a name with the same letters inside."""
 _FULL: Final = 1e15
 """Numbers below are written in full."""
 _MANY_DAYS: Final = 3.0
@@ -91,7 +93,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         return formula
     within = [each for each in by_folded if folded in each] if len(folded) >= _TELLING else []
     within.sort(key=lambda each: (not _begins_word(by_folded[each], folded), len(each)))
-    matches = within or get_close_matches(folded, by_folded, n=1, cutoff=0.6)
+    words = [each for each in within if _begins_word(by_folded[each], folded)]
+    alike = get_close_matches(folded, by_folded, n=1, cutoff=0.6)
+    matches = words or get_close_matches(folded, by_folded, n=1, cutoff=_ALIKE) or within or alike
     return by_folded[matches[0]] if matches else None
 
 

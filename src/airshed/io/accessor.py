@@ -88,7 +88,10 @@ class AirshedAccessor:
         """Return the molar mass [kg mol-1]; raise CaseError where it is not known."""
         known: Any = self._array.attrs.get("molar_mass") if given is None else given
         if known is None:
-            raise CaseError(f"the molar mass of {self._name} is not known: pass molar_mass=... in kg/mol")
+            raise CaseError(
+                f"the molar mass of {self._name} is not known: take a mixing ratio such as ppb, or "
+                "array.airshed.to(unit, air=..., molar_mass=...) in kg/mol"
+            )
         return float(known)
 
     def _amount_of_air(self, air: xr.DataArray | str | None, unit: str) -> xr.DataArray | float:

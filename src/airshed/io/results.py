@@ -118,8 +118,7 @@ def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
     """
     path = Path(path)
     if not path.exists():
-        named = RUNS / path
-        raise OutputError(f"there is no run or file {path}" + (f"; did you mean {named}?" if named.is_dir() else ""))
+        raise OutputError(f"there is no run or file {path}{_hint(path)}")
     found = open_result(_output_of(path, name) if path.is_dir() and path.suffix not in RESULTS else path)
     if GRID_MAPPING not in found.data_vars:
         return found
@@ -129,12 +128,20 @@ def open_run(path: str | Path, name: str = "output") -> xr.Dataset:
     return placed
 
 
+def _hint(path: Path) -> str:
+    """Return a question for the run of a case that was named instead of its folder; "" without one."""
+    named = RUNS / path.name
+    return f"; did you mean {named}?" if named.is_dir() and named != path else ""
+
+
 def _output_of(folder: Path, name: str) -> Path:
     state = read_state(folder)
     if found := results(folder, name):
         return found[0]
     if state is None:
-        raise OutputError(f"{folder} holds no run of Airshed; give the folder of a run, or a netCDF file")
+        raise OutputError(
+            f"{folder} holds no run of Airshed{_hint(folder) or '; give the folder of a run, or a netCDF file'}"
+        )
     if name not in state.outputs:
         raise OutputError(f"the run in {folder} has no output {name!r}; {suggestion(name, state.outputs)}")
     count = count_records(folder / RECORDS / name)

@@ -47,8 +47,8 @@ _FILM = 6.0
 def plot_run(
     run: str | Path,
     output: str | Path | None = None,
-    fields: Sequence[str] | None = None,
-    hours: Sequence[float] | None = None,
+    fields: str | Sequence[str] | None = None,
+    hours: float | Sequence[float] | None = None,
     *,
     animation: bool = True,
     singles: bool = False,
@@ -108,7 +108,8 @@ def plot_run(
     --------
     >>> airshed.plot.plot_run("runs/west-europe", fields=["O3"], hours=[6, 12, 18])
     """
-    run = Path(run)
+    run, fields = Path(run), [fields] if isinstance(fields, str) else fields
+    hours = [hours] if isinstance(hours, int | float) else hours
     folder = Path(output) if output is not None else (run if run.is_dir() else run.parent) / PICTURES
     if kind not in FORMATS:
         raise CaseError(f"pictures cannot be {kind!r}; choose {', '.join(FORMATS)}")

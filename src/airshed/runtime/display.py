@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from airshed.core.atomic import write_whole
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, OutputError
 from airshed.core.text import duration, number
 
 if TYPE_CHECKING:
@@ -77,12 +77,14 @@ class Picture:
         Raises
         ------
         OutputError
-            If the file cannot be written.
+            If the file cannot be written, or if its name does not end in .png.
 
         Examples
         --------
         >>> sim.plot("O3").save("ozone.png")
         """
+        if Path(path).suffix.lower() != ".png":
+            raise OutputError(f"{path}: the picture is a PNG; end the name in .png")
         with write_whole(Path(path)) as part:
             part.write_bytes(self.png)
         return Path(path)

@@ -14,7 +14,7 @@ from airshed.case.case import RunCase
 from airshed.core.alarm import INSTANT
 from airshed.core.errors import CaseError, DataError, ReplayableError
 from airshed.core.files import noting_inputs
-from airshed.core.text import duration
+from airshed.core.text import duration, shown
 from airshed.parallel.communicator import Communicator, MpiRanks, world
 from airshed.parallel.failure import raising_together
 from airshed.runtime.branching import BranchableSimulation
@@ -207,6 +207,7 @@ class Simulation(BranchableSimulation):
         >>> sim.run(until="2022-08-31T06:00")
         >>> sim.run(observer=lambda info: print(info.time))
         """
+        self._check_open()
         target = seconds_until(until, self.case.start, self.seconds, self.end)
         most = self._batch(observer, stride)
         try:
@@ -280,8 +281,9 @@ class Simulation(BranchableSimulation):
         """
         spec = self._model.fields.get(name)
         if spec is not None and spec.settable and spec.dims and spec.unit != "1" and is_number(value):
+            unit = "ppb" if spec.unit == "mol mol-1" else spec.unit
             raise CaseError(
-                f'{name} = {value} has no unit: give a text with one, such as "{value} {spec.unit}", or an array'
+                f'{name} = {value} has no unit: give a text with one, such as "{value} {unit}", or an array'
             )
         check_settable(self._model, name)
         self.set({name: value})
@@ -310,6 +312,8 @@ class Simulation(BranchableSimulation):
         """
         with one_thread(self._use), raising_together(self._everybody):
             self._check_open()
+            if not isinstance(changes, Mapping):
+                raise CaseError(f"changes are a dictionary of values by names, not {shown(changes)}")
             check_alike(self._everybody, changes)
             fields = {
                 name: array_value(self._model, name, value)

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from airshed.core.text import counted
+
 Place = Literal["memory", "disk"]
 
 
@@ -111,11 +113,17 @@ class Plan:
         """Return a description of the plan in one line."""
         stored, most = self.greatest(sizes), max(_restarts(self.actions), default=0)
         stretch = max((each.last - each.first for each in self.actions if isinstance(each, Reverse)), default=0)
-        disk = f" and {stored.disk / 1e9:.3g} GB on disk" if stored.disk else ""
+        disk = f" and {_size(stored.disk)} on disk" if stored.disk else ""
+        steps, restarts = counted(self.steps, "step"), counted(most, "restart")
         return (
-            f"{self.name}: {self.steps} steps, up to {most} restarts at a time and stretches of up to {stretch} steps; "
-            f"{stored.memory / 1e9:.3g} GB in memory{disk}; {self.recomputation_factor:.2f} runs forward"
+            f"{self.name}: {steps}, up to {restarts} at a time and stretches of up to {counted(stretch, 'step')}; "
+            f"{_size(stored.memory)} in memory{disk}; {self.recomputation_factor:.2f} runs forward"
         )
+
+
+def _size(count: float) -> str:
+    """Return a number of bytes in MB, or in GB where it is large."""
+    return f"{count / 1e9:.3g} GB" if count >= 1e9 else f"{count / 1e6:.3g} MB"
 
 
 def _storage(actions: Iterable[Action], sizes: Sizes) -> Iterator[tuple[int, int]]:

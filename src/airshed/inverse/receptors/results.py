@@ -39,8 +39,10 @@ def ranking(found: "xr.Dataset") -> Report:
         _table("By pollutant", ("species",), _summed(emitted, ("species",)), unit, value),
     ]
     tables = [table for table in tables if table.rows]
-    tables.append(_table("Each source", _PARTS, _summed(rows, _PARTS), unit, value, note=_NOTE))
-    facts = {str(found.attrs["receptor_title"]): f"{value:.4g} {unit}", "time": time_in_words(found)}
+    if each := _summed(rows, _PARTS):
+        tables.append(_table("Each source", _PARTS, each, unit, value, note=_NOTE))
+    none = {} if each else {"sources": "no emission of the case reaches the receptor by that time"}
+    facts = none | {str(found.attrs["receptor_title"]): f"{value:.4g} {unit}", "time": time_in_words(found)}
     return Report(str(found.attrs["title"]), tables, facts)
 
 

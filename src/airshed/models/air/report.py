@@ -32,6 +32,7 @@ MORE_THAN_AIR: Final = "more than all air"  # fact with the species whose mixing
 _MOST_SPECIES: Final = 20
 _PPB: Final = 1e9
 _EMPTY: Final = 1e-12  # mean in the lowest layer, relative to the maximum, that is round-off of the vertical wind
+_CHANGED: Final = 1e-2  # relative difference of emission that no time step causes
 _MUCH_DRIFT: Final = 5e-3
 _MUCH_CLIPPED: Final = 1e-4
 _SMALL_DRIFT: Final = 1e-3  # % of emissions
@@ -150,7 +151,7 @@ def _closing_facts(model: "AirModel", budget: BudgetTable, sources: Sequence[Sec
     worst, chemistry = int(relative.argmax()), model.parts.case.chemistry
     closed = "closed" if relative[worst] < _CLOSED[chemistry.precision] else "NOT closed"
     facts: dict[str, Cell] = {
-        "budgets": f"{closed}: largest relative error {relative[worst]:.0e} ({labels[worst]})",
+        "budgets": f"{closed}: largest relative error {_share(relative[worst])} ({labels[worst]})",
         **_clipping(budget, labels),
         **_against_sources(model.parts.network.names, budget, sources),
     }
@@ -202,7 +203,14 @@ def _against_sources(names: Sequence[str], budget: BudgetTable, sources: Sequenc
         scale = max(abs(done), moles) if moles > 0.0 else max(abs(done), budget["throughput"][name])
         differences[name] = abs(done - moles) / scale if done != moles else 0.0
     worst = max(differences, key=lambda name: differences[name])
-    return {"emission": f"agrees with the sources to {differences[worst]:.0e} ({worst})"}
+    if differences[worst] > _CHANGED:
+        share = f"{100.0 * differences[worst]:.2g} %"
+        return {"emission": f"differs from that of the present sources by {share} ({worst}): were they changed?"}
+    return {"emission": f"agrees with the sources to {_share(differences[worst])} ({worst})"}
+
+
+def _share(value: float) -> str:
+    return f"{value:.0e}" if value else "0"
 
 
 def _advice(model: "AirModel", budget: BudgetTable) -> str:

@@ -40,7 +40,6 @@ class _FixedCase(RunCase):
     Examples
     --------
     >>> case = airshed.Case.load("west-europe", time={"length": "6 h"})
-    >>> less = case.patched({"emissions.scale.NOx": 0.5})
     """
 
     insert_before = "output"

@@ -56,7 +56,10 @@ Tiles = Annotated[Whole, Field(ge=1, le=1_000_000)]
 
 def _range(value: tuple[float, float]) -> tuple[float, float]:
     if value[0] >= value[1]:
-        raise refuse(f"{KEY} = {list(value)} must run from the smaller to the larger: [west, east] or [south, north]")
+        turned = f"; across the date line write [{value[0]:g}, {value[1] + 360.0:g}]"
+        across = turned if value[0] > 90.0 and value[1] < -90.0 else ""
+        ends = "[west, east] or [south, north]"
+        raise refuse(f"{KEY} = {list(value)} must run from the smaller to the larger: {ends}{across}")
     return value
 
 
