@@ -217,7 +217,7 @@ def test_plans_give_the_same_bits(folder: Path, found: xr.Dataset, adjoint: dict
         ({**RECEPTOR, "level": 3}, "receptor.level = 3: the case has the levels 0 to 2"),
         ({**RECEPTOR, "level": -1}, "receptor.level = -1 must be at least 0"),
         ({**RECEPTOR, "time": "2 h"}, "is not within the case, 0 to 1 h"),
-        ({**RECEPTOR, "time": "0 h"}, "at the beginning of the run, 0 s, before any step"),
+        ({**RECEPTOR, "time": "0 h"}, "at the beginning of the run, 0 h, before any step"),
         ({**RECEPTOR, "time": ["0 h", "0.5 h"]}, "a whole number of hours"),
         ({**RECEPTOR, "lon": 9.0}, "receptor.lon = .* is not within the case"),
         ({**RECEPTOR, "lat": [51, 50]}, "the first end is greater than the second"),
