@@ -98,6 +98,7 @@ def test_the_command_runs_nests_together(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("arguments", "reason"), [
+    (["middle"], "is the folder of a case, not of a run: run both together"),
     (["outer", "outer"], "outer is no nest: set boundary.run to the folder of its outer case"),
     (["outer", "inmost"], "inmost: boundary.run = '../middle' is none of the outer cases before it"),
     (["outer", "middle", "--set", "time.length=1 h"], "--set does not work with nests in one program"),

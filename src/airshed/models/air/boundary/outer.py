@@ -112,6 +112,11 @@ class OuterRun:
         from airshed.io.run_state import results
 
         self.path, self._key = path, key
+        if (path / "case.toml").is_file() and not results(path, "output"):
+            raise CaseError(
+                f"{key} = {str(path)!r} is the folder of a case, not of a run: run both together with airshed run "
+                "OUTER NEST, or name the folder of its results"
+            )
         dataset = open_run(path)
         for result in results(path, "output"):
             for file in sorted(result.rglob("*")) if result.is_dir() else [result]:
