@@ -14,7 +14,7 @@ from airshed.grid import Grid
 from airshed.grid.window import Window
 from airshed.io.era5 import open_era5, read_era5
 from airshed.models.air.weather.era5 import Era5Meteorology
-from airshed.models.air.weather.era5_data import Era5Data, ReadingPlan, _BatchReader, open_part
+from airshed.models.air.weather.era5_data import Era5Data, ReadingPlan, _BatchReader, air_mass_of, open_part
 from airshed.models.air.weather.fields import by_name, of_use
 from airshed.models.air.weather.state import always
 from airshed.parallel.communicator import SingleRank
@@ -176,3 +176,25 @@ def test_what_is_read_at_once_does_not_stay_in_memory(files: list[Path]) -> None
     with open_era5(files) as dataset:
         fields = Era5Data.of(dataset, GRID, START, LENGTH, WINDOWS[0]).instants(0)
     assert all(each.base is None for each in fields.values())
+
+
+def test_the_air_mass_is_the_same_in_runs_of_any_length() -> None:
+    """Two days and six hours of data: the six hours are no day."""
+    times = np.datetime64("2022-08-30T00", "ns") + np.arange(54) * np.timedelta64(1, "h")
+    humidity = np.linspace(4e-3, 12e-3, 54)[:, None, None, None] * np.ones((1, 2, 3, 4))
+    pressure = np.full((54, 3, 4), 1.01e5)
+    dataset = xr.Dataset(
+        {"q": (("time", "level", "latitude", "longitude"), humidity),
+         "sp": (("time", "latitude", "longitude"), pressure)},
+        coords={"time": times, "level": [137, 136], "latitude": [48.0, 49.0, 50.0], "longitude": [5.0, 6.0, 7.0, 8.0]},
+        attrs={"level_kind": "model"},
+    )  # fmt: skip
+    short, long = air_mass_of(dataset, range(7)), air_mass_of(dataset, range(54))
+    assert list(long.noons) == [np.datetime64("2022-08-30T12"), np.datetime64("2022-08-31T12")]
+    for hour in (0, 3, 6):
+        when = times[hour]
+        assert np.array_equal(short.at(when), long.at(when))
+    first, second = long.planes
+    assert np.allclose(long.at(np.datetime64("2022-08-31T06")), 0.25 * first + 0.75 * second)
+    assert np.array_equal(long.at(np.datetime64("2022-09-01T05")), second)
+    assert float((second - first).min()) > 1.0

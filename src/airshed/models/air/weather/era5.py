@@ -101,7 +101,6 @@ class Era5Columns:
         self._start, self._instants = start.astype("datetime64[ns]"), data.instants
         self._land_at_points = self._points.from_cells(np.ones(area.whole.shape[1:]) if land is None else land)
         self._rotation = None if head.rotation is None else self._points.of(head.rotation)
-        self._air_mass = None if head.air_mass is None else self._points.of(head.air_mass)
 
     def instant(self, index: int) -> Instant:
         """Return the data of an instant on the model grid."""
@@ -230,8 +229,9 @@ class Era5Columns:
         """Return the temperature [K] of the geopotential, or from date, latitude, hour and humidity."""
         if geopotential is not None:
             return thickness_temperature(pressure, geopotential, vapour)
-        assert self._air_mass is not None
-        sea_level = np.maximum(atmosphere.sea_level_temperature(when, self._points.lat)[:, None], self._air_mass)
+        assert self._head.air_mass is not None
+        humid = self._points.of(self._head.air_mass.at(when))
+        sea_level = np.maximum(atmosphere.sea_level_temperature(when, self._points.lat)[:, None], humid)
         if "t2m" in given:
             near_ground = given["t2m"] - atmosphere.standard_lapse(sea_level, surface_pressure)
         else:

@@ -38,18 +38,57 @@ from airshed.models.air.weather.points import Points, covering
 from airshed.parallel.communicator import Communicator, SingleRank
 
 
-def humidity_plane(dataset: xr.Dataset, sources: Sequence[int]) -> Array:
-    """Return the large-scale sea-level temperature [K] from the humidity near the ground, a mean over all times.
+@dataclass(frozen=True)
+class AirMass:
+    """Large-scale sea-level temperature [K] from the humidity near the ground: daily means, linear from noon to noon.
+
+    It depends on the data alone, so that the weather of an hour is the same in runs of any length.
+
+    noons   UTC, rising
+    planes  (day, lat, lon) [K]
+    """
+
+    noons: NDArray[np.datetime64]
+    planes: Array
+
+    def at(self, when: np.datetime64) -> Array:
+        """Return the temperature at a time (lat, lon) [K]; before the first and after the last noon it is constant."""
+        after = int(np.searchsorted(self.noons, when))
+        if after in (0, self.noons.size):
+            return np.asarray(self.planes[min(after, self.noons.size - 1)])
+        before, day = self.noons[after - 1], self.noons[after] - self.noons[after - 1]
+        part = float((when - before) / day)
+        return np.asarray((1.0 - part) * self.planes[after - 1] + part * self.planes[after])
+
+
+def air_mass_of(dataset: xr.Dataset, sources: Sequence[int]) -> AirMass:
+    """Return the air mass of the days of a case.
 
     dataset  ERA5 from ``read_era5``, around the whole grid; the result is 0 without humidity or pressure
-    sources  unique indices of the instants in the data
+    sources  indices of the instants of the case in the data
     """
+    times = dataset["time"].values.astype("datetime64[s]")
+    days, held = np.unique(times.astype("datetime64[D]").astype(np.int64), return_inverse=True)
+    # A day of a few hours, such as midnight at the end of the data, has no daily mean.
+    counts = np.bincount(held)
+    whole = np.flatnonzero(2 * counts >= counts.max())
+    noons = np.array([np.datetime64(int(day), "D") + np.timedelta64(12, "h") for day in days[whole]], "datetime64[s]")
+    first, last = times[min(sources)], times[max(sources)]
+    begin = max(int(np.searchsorted(noons, first, "right")) - 1, 0)
+    end = min(int(np.searchsorted(noons, last)) + 1, noons.size)
+    used = slice(min(begin, noons.size - 1), max(end, begin + 1))
+    planes = [_humidity_plane(dataset, np.flatnonzero(held == day).tolist()) for day in whole[used]]
+    return AirMass(noons[used], np.stack(planes))
+
+
+def _humidity_plane(dataset: xr.Dataset, places: Sequence[int]) -> Array:
+    """Return the sea-level temperature [K] from the humidity near the ground: the plane of a mean over instants."""
 
     def at(name: str, place: int) -> xr.DataArray:
         return dataset[name].isel(time=place) if "time" in dataset[name].dims else dataset[name]
 
     lat, lon = (np.asarray(dataset[name].values, np.float64) for name in ("latitude", "longitude"))
-    estimates, places = np.zeros((lat.size, lon.size)), list(dict.fromkeys(sources))
+    estimates = np.zeros((lat.size, lon.size))
     if "q" not in dataset or not {"sp", "lnsp"} & set(dataset):
         return estimates
     for place in places:
@@ -86,7 +125,7 @@ class Era5Head:
     levels    numbers of model levels, or pressures [Pa], from the ground up
     names     names of the fields of an instant
     land      [1]  land fraction of the whole grid in the data; None without
-    air_mass  [K]  at the points around the whole grid, see ``humidity_plane``; None if the data has temperature
+    air_mass  at the points around the whole grid; None if the data has temperature
     extra     fields that processes request and the data has, each with its name in the data
     sums      accumulated fields that are not sums of one hour: their intervals, or the times at which sums restart
     rotation  angle from east to the winds' x axis [rad] at the points (y, x); None for winds to the east and north
@@ -99,7 +138,7 @@ class Era5Head:
     on_model_levels: bool
     names: frozenset[str]
     land: Array | None
-    air_mass: Array | None
+    air_mass: AirMass | None
     provenance: dict[str, str]
     extra: tuple[tuple[WeatherField, str], ...] = ()
     sums: Mapping[str, Begins | Intervals] = field(default_factory=dict)
@@ -224,7 +263,7 @@ def _around(
     return around, Era5Head(
         period, lat, lon, np.asarray(around["level"].values), on_model_levels,
         frozenset(map(str, around.data_vars)) - {"lsm"}, land,
-        None if {"t", "z", "gh"} & set(around) else humidity_plane(around, period.source),
+        None if {"t", "z", "gh"} & set(around) else air_mass_of(around, period.source),
         era5_provenance(around, period.held, extra, lambda name: sum_provenance(sums, name)),
         tuple((each, name) for each, name in found if name in around), sums, rotation,
     )  # fmt: skip
