@@ -131,3 +131,23 @@ def test_input_that_is_refused_leaves_the_case_to_correct(tmp_path: Path) -> Non
     result = new(tmp_path / "mine", "--from", tmp_path / "b.nc")
     assert "is written, but does not run yet" in result.output
     assert (tmp_path / "mine" / "case.toml").exists()
+
+
+def test_concentrations_of_another_model_are_the_boundary(tmp_path: Path) -> None:
+    hours = np.datetime64("2022-06-01T00", "ns") + np.arange(0, 7, 3) * np.timedelta64(1, "h")
+    lat, lon, level = np.arange(60.0, 39.0, -2.0), np.arange(-4.0, 20.0, 2.0), np.array([1000.0, 700.0, 300.0])
+    shape = (hours.size, level.size, lat.size, lon.size)
+    ozone = (("time", "level", "latitude", "longitude"), np.full(shape, 8e-8), {"units": "kg kg**-1"})
+    xr.Dataset(
+        {"go3": ozone, "co": ozone},
+        coords={
+            "time": hours, "level": ("level", level, {"units": "hPa"}),
+            "latitude": ("latitude", lat, {"units": "degrees_north"}),
+            "longitude": ("longitude", lon, {"units": "degrees_east"}),
+        },
+    ).to_netcdf(tmp_path / "cams.nc")  # fmt: skip
+    files = [write_era5(tmp_path / "a.nc"), write_emission(tmp_path / "no.nc"), tmp_path / "cams.nc"]
+    assert kind_of_file(files[-1]) == "boundary"
+    result = new(tmp_path / "mine", "--from", *files)
+    assert result.exit_code == 0, result.output
+    assert Case.load(tmp_path / "mine").boundary.files

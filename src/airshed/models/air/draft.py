@@ -343,7 +343,7 @@ def _emissions(
 def _boundary(folder: Path, files: Sequence[Path], draft: Draft) -> str:
     """Return the section [boundary]."""
     if files:
-        return f"[boundary]\nfiles = {_paths(folder, files)}\n"
+        return f'[boundary]\nfiles = {_paths(folder, files)}\nprofiles = "clean-air" # for the species that they lack\n'
     if any(line.startswith("emission") for line in draft.lacking):
         return ""
     draft.lacking.append("boundary concentrations: profiles of clean air; give files with --boundary")
