@@ -99,7 +99,7 @@ def test_the_cost_of_the_outer_run_is_linear() -> None:
 
 @pytest.mark.parametrize("cells", [1, 2])
 def test_the_gradient_by_boundary_values_is_that_of_finite_differences(tmp_path: Path, cells: int) -> None:
-    """By time, level and face cell, with one or two cells beyond each face."""
+    """Checks it for each time, level and face cell, with one or two cells beyond each face."""
     case = small(tmp_path)
     shape = (2, cells, case.make_grid().shape[0], airshed.face_cells(case).sizes["face"])
     values = 3e-9 * (1.0 + 0.3 * np.random.default_rng(3).uniform(size=shape))
