@@ -79,7 +79,7 @@ def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
 def test_the_examples_of_the_documents_are_maps(tmp_path: Path, document: str) -> None:
     text = (Path(__file__).parents[4] / "docs" / "how-to" / document).read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    other = r"profiles =|^\[\[output\]\]|^\[initial\]|^\[species\]"  # case files, and maps of the files of another model
+    other = r"profiles =|^\[\[output\]\]|^\[initial\]|^\[species\]"  # case files, maps of another model
     examples = [each for each in blocks if not re.search(other, each, re.MULTILINE)]
     assert examples
     for example in examples:
