@@ -51,6 +51,14 @@ def wrap_longitude(lon: float, west: float, east: float) -> float:
     return lon if west <= lon <= east else west + (lon - west) % 360.0
 
 
+def faces_around(centres: Array) -> Array:
+    """Return the faces of cells: half-way between the centres, symmetric in the outermost cells; one cell is 1 wide."""
+    if centres.size == 1:
+        return np.array([centres[0] - 0.5, centres[0] + 0.5])
+    inner = 0.5 * (centres[1:] + centres[:-1])
+    return np.concatenate([[2.0 * centres[0] - inner[0]], inner, [2.0 * centres[-1] - inner[-1]]])
+
+
 def unique_longitudes(lon: Array) -> NDArray[np.intp]:
     """Return the indices of ascending longitudes without duplicates: a dataset may repeat its seam, as 0 and 360."""
     first = np.concatenate([[True], np.diff(lon) > _SAME_PLACE])

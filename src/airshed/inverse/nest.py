@@ -19,13 +19,13 @@ _SECOND: Final = np.timedelta64(1, "s")
 
 
 class NestCost:
-    """Linear cost of an outer run: the derivative of the cost of a nest by each record that the nest reads.
+    """Linear cost of an outer run, whose weights are the sensitivities of the cost of a nest to each record it reads.
 
         J = sum over records r and species s of < w_rs, q_s(t_r) >
 
-    The weights w are the transpose of the interpolation to the nest, applied to the adjoints of the nest.
+    The weights w are the adjoints of the nest at its boundary and its start, times the transpose of the interpolation.
 
-    weights  (level, lat, lon) by time [s since the start of the outer run] and species
+    weights  (level, y, x) of the outer grid, by time [s since the first record, the start of the outer run] and species
     """
 
     def __init__(self, weights: Mapping[float, Mapping[str, Array]]) -> None:

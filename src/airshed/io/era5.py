@@ -191,11 +191,10 @@ def open_era5(files: Sequence[Path]) -> xr.Dataset:
              from the ground up, latitude and longitude ascending, time UTC. On a projection they are on (time, level,
              y, x), with latitude and longitude (y, x), and ``along_grid`` states whether winds are along y and x. Sums
              whose intervals are known are on a time of their own, ``tp_time``, with the starts in ``tp_since``. The
-             attribute ``file`` of a variable names
-             its source, the attribute ``unused`` the other content of the files. ``isel`` reads a part, ``close``
-             closes the files
-    raises   DataError for a file that is missing, damaged or not netCDF; without u and v; for variables on different
-             points, levels or times
+             attribute ``file`` of a variable names its source, the attribute ``unused`` the other content of the
+             files. ``isel`` reads a part, ``close`` closes the files
+    raises   DataError for a file that is missing, damaged, or neither netCDF nor GRIB; without u and v; for variables
+             on different points, levels or times
     """
     if not files:
         raise DataError("no meteorological files are given; list the netCDF or GRIB files of the case")
@@ -241,6 +240,7 @@ def _known_fields(path: Path, dataset: xr.Dataset, unused: set[str]) -> list[Sto
 
 def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> StoredField:
     """Return the field with standard dimensions and ascending coordinates, the level nearest the ground first."""
+    # dimensions, without those of size one that the reader does not use
     stored = field.variable
     standards = [dimension(str(dim)) or str(dim) for dim in stored.dims if stored.sizes[dim] > 1 or dim != "step"]
     twice = [dim for index, dim in enumerate(standards) if dim in standards[:index]]
@@ -265,6 +265,8 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
         )
     if field.size == 0:
         raise DataError(f"{path}: variable {original} holds no values; the download is incomplete")
+
+    # coordinates: points, times and levels
     level_kind, level = _level_coordinate(path, original, field)
     coordinates: dict[str, NDArray[Any]] = {}
     names = {points.get(str(dim)) or str(dimension(str(dim))): str(dim) for dim in field.dims if dim != "expver"}
@@ -283,10 +285,14 @@ def _standard(path: Path, original: str, name: str, field: xr.DataArray) -> Stor
             raise DataError(f"{path}: variable {original} has no {standard}; export it on a longitude-latitude grid")
         degrees = to_degrees(standard, coordinates[standard], field[names[standard]].attrs, f"{path}: {original}")
         coordinates[standard] = np.round(degrees, 6)
+
+    # fields at the ground
     if "level" in names and original in FIELDS["lnsp"].aliases:
         field = field.isel({names.pop("level"): 0}, drop=True)
     if name in GROUND_NAMES and "level" not in names:
         name = GROUND_NAMES[name]
+
+    # order of the coordinates, unit and intervals
     axes = {standard: names[standard] for standard in _ORDER if standard in names}
     order = {standard: np.argsort(coordinates[standard], kind="stable") for standard in axes}
     places = {standard: each[::-1] if standard == "level" else each for standard, each in order.items()}

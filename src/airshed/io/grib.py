@@ -115,7 +115,7 @@ def _variable(
     path: Path, name: str, messages: list[Message], grid: GribGrid, axes: _Axes, coordinates: dict[str, xr.Variable]
 ) -> xr.Variable:
     """Return a variable, and add its coordinates."""
-    # Of several intervals that end at a time the shortest counts: centres give sums of steps and of the whole forecast.
+    # The shortest of the intervals that end at a time: some centres also write the sum since the start of the forecast.
     first, found = messages[0], dict[tuple[np.datetime64, float], Message]()
     for message in messages:
         place = message.time, message.level
@@ -134,7 +134,7 @@ def _variable(
         gap = f"{level / 100.0:g} hPa" if first.levels == "pressure" else f"level {level:g}"
         raise DataError(f"{path}: {first.original} lacks {gap} at {str(time)[:16]}; download it again")
 
-    # Dimensions and coordinates.
+    # dimensions and coordinates
     time_dim = axes.dimension("time", np.array(times, "datetime64[ns]"), {"standard_name": "time"})
     dims, has_levels = [time_dim], bool(first.levels)
     if has_levels:

@@ -54,11 +54,13 @@ class Message(NamedTuple):
     """Field of a message.
 
     pieces    its parts in the file: the whole message, or the sections of one of several fields
-    name      variable of the reader; original, the short name of ecCodes
+    name      variable of the reader
+    original  short name of ecCodes
     levels    "pressure", "model" or "" for a field without levels
     level     pressure [Pa] or number
-    time      valid time;  since  start of the sum or mean, the valid time itself for an instant
-    factor    to the unit, with which means of rates are sums
+    time      valid time
+    since     start of the sum or mean; the valid time for an instant
+    factor    from the value in the message to the unit; with the length of the interval for means of rates
     grid      digest of the section that describes the grid
     relative  whether winds are along the axes of the grid
     """
@@ -79,8 +81,10 @@ class Message(NamedTuple):
 class GribGrid(NamedTuple):
     """Points of a message: latitude and longitude (y,) and (x,) on regular grids, or (y, x), with rising x and y.
 
-    flips    whether rows and columns of the values are reversed
-    mapping  projection and its coordinates x and y, for the cells of a model grid
+    shape          numbers of rows and columns
+    columns_first  whether consecutive values of a message are along a column
+    flips          whether rows and columns of the values are reversed
+    mapping       projection and its coordinates x and y, for the cells of a model grid
     """
 
     lat: Array
@@ -190,6 +194,7 @@ def _described(path: Path, library: Any, handle: Any, pieces: tuple[Piece, ...])
     def key(name: str, default: Any = None) -> Any:
         return library.codes_get(handle, name) if library.codes_is_defined(handle, name) else default
 
+    # name, unit and kind of level
     original, unit, kind = str(key("shortName")), str(key("units")), str(key("typeOfLevel"))
     if original == "unknown" and key("centre") == "kwbc":
         codes = tuple(key(name) for name in ("discipline", "parameterCategory", "parameterNumber"))
@@ -211,11 +216,15 @@ def _described(path: Path, library: Any, handle: Any, pieces: tuple[Piece, ...])
             f"{path}: {original} is on {key('NV') // 2 - 1} model levels; the 137 levels of ERA5 and pressure levels "
             "are read"
         )
+
+    # valid time, and the interval of a sum or mean
     time = _moment(key("validityDate"), key("validityTime"))
     steps, each = key("endStep", 0) - key("startStep", 0), _STEP_SECONDS.get(key("stepUnits", 1), 3600)
     of_interval = key("stepType") in ("accum", "avg") and steps > 0
     if key("stepType") == "accum" and not of_interval:
         return f"{original} (sum over no time)"
+
+    # unit: heights instead of geopotential, sums instead of means of rates
     factor, seconds = _FACTORS.get(original, 1.0), float(steps * each)
     if original == "z" and not levels:
         unit, factor = "m", 1.0 / GRAVITY

@@ -38,28 +38,25 @@ _SIGMA_PRESSURE: Final = (1, 2, 7)
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Vertical coordinate along a dimension of a file: one of pressures, heights and names of pressure fields.
+    """Vertical coordinate along a dimension of a file: coefficients of pressures, or heights; none with a field.
 
-    dim      name of the dimension
-    origin   description, for the summary
     a, b     (level,) p = a + b ps: [Pa] and [1]; b = 0 for pressure levels
     surface  name of the surface pressure; empty if the file names none
     heights  (level,) above ground [m]
-    fields   names of variables whose sum is the pressure
     """
 
-    dim: str
-    origin: str
     a: Array | None = None
     b: Array | None = None
     surface: str = ""
     heights: Array | None = None
-    fields: tuple[str, ...] = ()
 
 
 def levels_of(dataset: "xr.Dataset", dim: str, where: str) -> Levels:
-    """Return the vertical coordinate along a dimension; raise DataError for a dimension without one."""
-    for find in (_pressure_field, _hybrid, _pressure_levels, _sigma, _model_levels, _heights):
+    """Return the vertical coordinate along a dimension; raise DataError for a dimension without one.
+
+    A file with :func:`pressure_fields` needs none.
+    """
+    for find in (_hybrid, _pressure_levels, _sigma, _model_levels, _heights):
         found = find(dataset, dim, where)
         if found is not None:
             return found
@@ -78,13 +75,6 @@ def pressure_fields(dataset: "xr.Dataset") -> tuple[str, ...]:
         if named and variable.ndim >= 3 and _unit(variable.attrs) in _PRESSURE_UNITS:
             return (str(name),)
     return ()
-
-
-def _pressure_field(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
-    names = pressure_fields(dataset)
-    if not names or dim not in dataset.variables[names[0]].dims:
-        return None
-    return Levels(dim, f"pressure of {' + '.join(names)}", fields=names)
 
 
 def _hybrid(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
@@ -106,7 +96,7 @@ def _hybrid(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
     a, b = (_at_layers(dataset, name, dim, where) for name in names)
     if b.min() < 0.0 or b.max() > 1.0:
         raise DataError(f"{where}: {second} is {b.min():g} to {b.max():g}; as a coefficient it lies between 0 and 1")
-    return Levels(dim, f"hybrid levels of {first} and {second}", scale * a, b, terms.get("ps", ""))
+    return Levels(scale * a, b, terms.get("ps", ""))
 
 
 def _to_pascal(dataset: "xr.Dataset", name: str, p0: str, where: str) -> float:
@@ -159,7 +149,7 @@ def _pressure_levels(dataset: "xr.Dataset", dim: str, where: str) -> Levels | No
     pressure = numbers(variable.values, f"{where}: {name}") * change.factor
     if not (np.all(pressure > 0.0) and pressure.max() < 1.2e5):
         raise DataError(f"{where}: {name} is {pressure.min():g} to {pressure.max():g} Pa; check its values and unit")
-    return Levels(dim, f"pressure levels of {name}", pressure, np.zeros(pressure.size))
+    return Levels(pressure, np.zeros(pressure.size))
 
 
 def _sigma(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
@@ -173,7 +163,7 @@ def _sigma(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
     if kind not in _SIGMA_PRESSURE or faces.size != size + 1 or not (faces[0] <= 1.0 and np.all(np.diff(faces) < 0.0)):
         return None
     sigma = 0.5 * (faces[1:] + faces[:-1])
-    return Levels(dim, "sigma layers of VGLVLS", top * (1.0 - sigma), sigma)
+    return Levels(top * (1.0 - sigma), sigma)
 
 
 def _model_levels(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
@@ -197,9 +187,7 @@ def _model_levels(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
         return None
     a, b = half_levels(count)
     chosen = values.astype(np.intp)
-    return Levels(
-        dim, f"ECMWF's L{count} model levels", 0.5 * (a[chosen - 1] + a[chosen]), 0.5 * (b[chosen - 1] + b[chosen])
-    )
+    return Levels(0.5 * (a[chosen - 1] + a[chosen]), 0.5 * (b[chosen - 1] + b[chosen]))
 
 
 def _heights(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
@@ -211,7 +199,7 @@ def _heights(dataset: "xr.Dataset", dim: str, where: str) -> Levels | None:
     if "altitude" in kind or "sea level" in kind or "geoid" in kind:
         raise DataError(f"{where}: {name} is a height above sea level; give heights above ground, or pressures")
     change = conversion(variable.attrs, "m", f"{where}: {name}")
-    return Levels(dim, f"heights of {name}", heights=numbers(variable.values, f"{where}: {name}") * change.factor)
+    return Levels(heights=numbers(variable.values, f"{where}: {name}") * change.factor)
 
 
 @cache

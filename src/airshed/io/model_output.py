@@ -73,12 +73,12 @@ class Nodes:
             )
 
     def at(self, lon: Array, lat: Array) -> "PointReader":
-        """Return bilinear weights of points [degrees], with the nearest values beyond the nodes."""
+        """Return the reader at points [degrees]: bilinear, with the nearest values beyond the nodes."""
         if not self.dims:
             still = np.zeros(lon.shape)
-            return Placement(self, PointWeights(still.astype(np.intp), still.astype(np.intp), still, still))
+            return _BilinearReader(self, PointWeights(still.astype(np.intp), still.astype(np.intp), still, still))
         _, x, y = self._within(lon, lat)
-        return Placement(self, PointWeights.in_plane(self.y, self.x, y, x))
+        return _BilinearReader(self, PointWeights.in_plane(self.y, self.x, y, x))
 
     def _within(self, lon: Array, lat: Array) -> tuple[Array, Array, Array]:
         """Return longitudes on the turn of the nodes, and x and y of points."""
@@ -89,7 +89,7 @@ class Nodes:
 
 
 class PointReader(Protocol):
-    """Points within the grid of a file."""
+    """Reader of variables of a file at points within its grid."""
 
     def of(self, variable: "xr.Variable") -> Array:
         """Return a variable (..., y, x) of a file at the points."""
@@ -97,8 +97,8 @@ class PointReader(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Placement:
-    """Points between the nodes of two axes."""
+class _BilinearReader:
+    """Reader at points between the nodes of two axes."""
 
     nodes: Nodes
     weights: PointWeights
@@ -140,18 +140,18 @@ class ScatteredNodes:
             )
 
     def at(self, lon: Array, lat: Array) -> PointReader:
-        """Return linear weights of points [degrees], with the value of the nearest node beyond the nodes."""
+        """Return the reader at points [degrees]: linear in triangles, with the nearest value beyond the nodes."""
         weights = ScatteredWeights.of(self.lat, self.lon, lat, lon)
         nodes = directions(self.lon, self.lat).reshape(-1, 3)
         for point in map(tuple, np.argwhere(~weights.inside)):
             weights.corners[point] = np.argmax(nodes @ directions(lon[point], lat[point]))
             weights.weight[point] = 1.0, 0.0, 0.0
-        return _ScatteredPlacement(self.dims, weights)
+        return _ScatteredReader(self.dims, weights)
 
 
 @dataclass(frozen=True, eq=False)
-class _ScatteredPlacement:
-    """Points between scattered nodes."""
+class _ScatteredReader:
+    """Reader at points between scattered nodes."""
 
     dims: tuple[str, ...]
     weights: ScatteredWeights
@@ -262,12 +262,13 @@ class ModelOutput:
         if variable is not None and (variable.attrs.get("units") or variable.dtype.kind not in "fiu"):
             return None
         alike = any(np.allclose(places, each) for each in (layers, np.arange(layers.size)))
-        return Levels(dim, "layers of the case", heights=layers) if alike else None
+        return Levels(heights=layers) if alike else None
 
-    def at(self, name: str, record: int, placement: PointReader) -> Array:
+    def at(self, name: str, record: int, reader: PointReader) -> Array:
         """Return a variable at points (level, ...), or (...) without levels, in the order of the file; NaN is missing.
 
         record  index of the time; ignored by a variable without time
+        reader  from :meth:`Nodes.at`
         """
         with self._reading(f"variable {name}"):
             variable = self.dataset.variables[name]
@@ -275,7 +276,7 @@ class ModelOutput:
                 variable = variable.isel({self.time_dim: record})
             dim = self._vertical(variable.dims)
             variable = variable.transpose(dim, ...) if dim is not None else variable
-            values = placement.of(variable)
+            values = reader.of(variable)
         return np.where(np.abs(values) < _MOST, values, np.nan)
 
     def _reading(self, what: str) -> Any:
@@ -291,7 +292,7 @@ def _times(dataset: "xr.Dataset", where: str) -> tuple[str, NDArray[np.datetime6
     if "Times" in dataset.variables:
         return "Time", np.array(list(wrf_times(dataset, Path(where))), "datetime64[ns]")
     if "TFLAG" in dataset.variables:
-        return "TSTEP", _ioapi_times(dataset.variables["TFLAG"].values[:, 0])
+        return "TSTEP", ioapi_times(dataset.variables["TFLAG"].values[:, 0])
     named = [
         name for name, each in dataset.variables.items()
         if each.dtype.kind == "M" or each.attrs.get("standard_name") == "time" or str(name) in _TIMES
@@ -321,8 +322,8 @@ def _dates(values: NDArray[Any], where: str) -> NDArray[np.datetime64]:
     return values.astype("datetime64[ns]")
 
 
-def _ioapi_times(flags: NDArray[np.integer[Any]]) -> NDArray[np.datetime64]:
-    """Return the times of flags (record, 2): YYYYDDD and HHMMSS."""
+def ioapi_times(flags: NDArray[np.integer[Any]]) -> NDArray[np.datetime64]:
+    """Return the times of the flags TFLAG of the I/O API (record, 2): YYYYDDD and HHMMSS."""
     days, clock = flags[:, 0].astype(np.int64), flags[:, 1].astype(np.int64)
     dates = (days // 1000 - 1970).astype("datetime64[Y]").astype("datetime64[D]") + (days % 1000 - 1)
     seconds = clock // 10000 * 3600 + clock // 100 % 100 * 60 + clock % 100

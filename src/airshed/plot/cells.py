@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from airshed.core.arrays import Array
+from airshed.grid.coordinates import faces_around
 from airshed.grid.mapping import GridMapping, LonLat, Metrics
 from airshed.plot.geography import LONLAT, Area
 
@@ -26,7 +27,7 @@ class MapCells:
     @classmethod
     def around(cls, lon: Array, lat: Array) -> "MapCells":
         """Return the cells around longitudes and latitudes of columns and rows [degrees]."""
-        return cls(edges(lon), np.clip(edges(lat), -90.0, 90.0))
+        return cls(faces_around(lon), np.clip(faces_around(lat), -90.0, 90.0))
 
     @classmethod
     def of(cls, dataset: "xr.Dataset", path: Path) -> tuple["xr.Dataset", "MapCells"]:
@@ -102,11 +103,3 @@ class MapCells:
     @cached_property
     def _metrics(self) -> Metrics:
         return self.mapping.metrics(self.x_edges, self.y_edges)
-
-
-def edges(centres: Array) -> Array:
-    """Return the edges of cells from their centres: midway between, and as far beyond the first and last."""
-    if centres.size == 1:
-        return np.array([centres[0] - 0.5, centres[0] + 0.5])
-    middle = 0.5 * (centres[1:] + centres[:-1])
-    return np.concatenate([[1.5 * centres[0] - 0.5 * centres[1]], middle, [1.5 * centres[-1] - 0.5 * centres[-2]]])

@@ -16,13 +16,13 @@ from airshed.core.errors import AirshedError, DataError
 from airshed.core.text import nearest
 from airshed.core.toml_text import parse_toml
 from airshed.core.units import to
-from airshed.grid.coordinates import check_places
+from airshed.grid.coordinates import check_places, faces_around
 from airshed.grid.packing import PackedGrid
 from airshed.io.grid_file import FileGrid, is_projected, on_grid
 from airshed.models.pasture.drought import DROUGHT, with_drought
 from airshed.observations.observation import size_of_mole_fraction
 from airshed.plot import units
-from airshed.plot.cells import MapCells, edges
+from airshed.plot.cells import MapCells
 from airshed.plot.geography import Area
 from airshed.plot.limits import Scale, scale_of
 from airshed.plot.units import (
@@ -177,7 +177,7 @@ class Results:
             bounds = np.asarray(self._data[name].values, dtype=np.float64)
             if np.allclose(bounds[1:, 0], bounds[:-1, 1], atol=1e-9):
                 return np.concatenate([bounds[:, 0], bounds[-1:, 1]])
-        return edges(centres)
+        return faces_around(centres)
 
     @property
     def area(self) -> Area:

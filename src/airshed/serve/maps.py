@@ -4,8 +4,9 @@ from typing import Literal
 
 import numpy as np
 
+from airshed.grid.coordinates import faces_around
 from airshed.grid.projected import MapProjection
-from airshed.plot.cells import MapCells, edges
+from airshed.plot.cells import MapCells
 from airshed.plot.geography import cities, coasts_and_borders
 from airshed.serve import types
 from airshed.serve.frames import encode, frame
@@ -27,7 +28,7 @@ def cells_of(grid: types.GridInfo) -> MapCells:
     if grid.kind != "projected":
         return MapCells.around(lines["lon"], lines["lat"])
     attributes = {name: tuple(each) if isinstance(each, list) else each for name, each in grid.projection.items()}
-    y, x = (edges(lines[name]) for name in ("y", "x"))
+    y, x = (faces_around(lines[name]) for name in ("y", "x"))
     return MapCells(x, y, MapProjection(attributes))
 
 

@@ -47,7 +47,7 @@ def run_cases(
             return
         with stop_on_interrupt(request_stop):
             summaries = run_nested(
-                cases, found, observer=progress, stopped=lambda: stop_requested(lambda: stop), overwrite=force
+                cases, found, observer=progress, stopped=lambda: stop_requested(stop), overwrite=force
             )
     if summaries is None:
         if is_first():
@@ -58,7 +58,7 @@ def run_cases(
 
 
 def _are_finished(cases: "list[Case]", folders: list[Path]) -> bool:
-    """Return whether folders hold the whole results of all cases."""
+    """Return whether folders contain the complete results of all cases."""
     from airshed.io.run_state import FinishedRunError
     from airshed.runtime.destination import check_unfinished
 

@@ -11,10 +11,11 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from airshed.core.arrays import Array
 from airshed.core.constants import GRAVITY
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed
+from airshed.core.units import quantity
+from airshed.grid.coordinates import faces_around
 from airshed.grid.grid import default_layers
 from airshed.grid.mapping import LonLat
 from airshed.grid.window import Window
@@ -68,6 +69,7 @@ def kind_of_file(path: Path) -> FileKind:
 class Weather:
     """Extent of weather files.
 
+    kind   kind of the files
     grid   of their points as cells
     times  UTC, rising
     top    height above ground that all columns reach [m]
@@ -106,21 +108,16 @@ def inspect_weather(kind: FileKind, files: Sequence[Path]) -> Weather:
         else:
             pressure = float(levels.min())
         lon, lat = (np.asarray(dataset[name].values, np.float64) for name in ("longitude", "latitude"))
-        grid = FileGrid(LonLat(), _around(lon), _around(lat)) if lon.ndim == 1 else read_grid(files[0])
+        grid = FileGrid(LonLat(), faces_around(lon), faces_around(lat)) if lon.ndim == 1 else read_grid(files[0])
         top = _SCALE_HEIGHT * float(np.log(STANDARD_PRESSURE / pressure))
         return Weather(kind, files, grid, dataset["time"].values.astype("datetime64[s]"), top)
 
 
-def _around(points: Array) -> Array:
-    """Return the faces of cells around points."""
-    middle = 0.5 * (points[1:] + points[:-1])
-    return np.concatenate([[1.5 * points[0] - 0.5 * points[1]], middle, [1.5 * points[-1] - 0.5 * points[-2]]])
-
-
 @dataclass
 class Draft:
-    """Case file with comments, and its missing input.
+    """Draft of a case file.
 
+    text     case file with comments
     lacking  missing input, and the option that gives it
     """
 
@@ -281,8 +278,6 @@ def _size(weather: Weather) -> float:
 
 def _degrees(size: str) -> float:
     """Return a size of a cell in degrees."""
-    from airshed.core.units import quantity
-
     return quantity(size, ("deg",), where="--spacing").value
 
 

@@ -257,6 +257,6 @@ def _seconds(run: NestedRun, instant: np.datetime64) -> float:
     return float((instant - run.case.start) / np.timedelta64(1, "ms")) / 1e3
 
 
-def stop_requested(requested: Callable[[], bool]) -> bool:
+def stop_requested(requested: bool) -> bool:
     """Return whether a stop is requested on any rank; collective."""
-    return bool(world().largest(np.array([float(requested())]))[0] > 0.0)
+    return bool(world().largest(np.array([float(requested)]))[0] > 0.0)

@@ -73,6 +73,7 @@ def finished_session(folder: Path, name: str = "main") -> Session:
 
     Raises OutputError for a folder without a finished run, DataError for an output without a map.
     """
+    # output and its times
     dataset = open_run(folder)
     shape, case = _shape(dataset, folder), parse_toml(str(dataset.attrs.get("airshed_case", "")))
     begin = dict(case.get("time", {})).get("start")
@@ -84,6 +85,8 @@ def finished_session(folder: Path, name: str = "main") -> Session:
         for number, (each, when) in enumerate(zip(seconds, times, strict=True))
     ]
     recorded = RunOutput(dataset, shape, moments, float(np.median(np.diff(seconds))) if len(times) > 1 else 3600.0)
+
+    # answers of a session that has ended
     last = moments[-1]
     of_run = types.SessionState(
         session=name, title=str(dataset.attrs.get("title", folder.name)), model=str(case.get("model", "air")),

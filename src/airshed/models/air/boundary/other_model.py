@@ -265,7 +265,7 @@ class SpeciesAtPoints:
     def __init__(self, model: OtherModel, lon: Array, lat: Array, air: Air, start: np.datetime64 | None = None) -> None:
         self._model, self._lon, self._lat, self._air = model, lon, lat, air
         self._start = None if start is None else start.astype("datetime64[ns]")
-        self._placements: dict[int, PointReader] = {}
+        self._readers: dict[int, PointReader] = {}
         self._stored: dict[str, dict[Record, Array]] = {}
         self._lowest: dict[str, Array | float] = {}
 
@@ -361,7 +361,7 @@ class SpeciesAtPoints:
         shape = (-1, *[1] * self._lon.ndim)
         field = self._pressure_field(dim, record)
         if field is not None:
-            return np.log(field), Levels(dim, "pressure")
+            return np.log(field), Levels()
         levels = output.levels(dim)
         if levels.heights is not None:
             return np.broadcast_to(-levels.heights.reshape(shape), (levels.heights.size, *self._lon.shape)), levels
@@ -401,9 +401,9 @@ class SpeciesAtPoints:
 
     def _read(self, name: str, record: Record) -> Array:
         output = self._model.outputs[record.file]
-        if record.file not in self._placements:
-            self._placements[record.file] = output.nodes.at(self._lon, self._lat)
-        return output.at(name, record.number, self._placements[record.file])
+        if record.file not in self._readers:
+            self._readers[record.file] = output.nodes.at(self._lon, self._lat)
+        return output.at(name, record.number, self._readers[record.file])
 
     def _filled(self, values: Array, name: str, record: Record) -> Array:
         """Return values from the top down with missing ones at the ground replaced by the lowest value above."""

@@ -119,7 +119,7 @@ class EmissionFile:
             self._load_small()
         self.layout = self._layout()
         self.cells: SourceGrid = read_source_grid(self.dataset, grid, self.place)
-        self.times: FileTimes = read_times(self.dataset, self.place, settings.year or self._year_told())
+        self.times: FileTimes = read_times(self.dataset, self.place, settings.year or self.year)
         self.left_out: list[str] = []
         self.skipped: list[str] = []
         self.fields = self._fields(targets)
@@ -142,19 +142,15 @@ class EmissionFile:
         name = self.path.name if self.path is not None else ""
         return layout_of([str(each) for each in self.dataset.variables], self.dataset.attrs, " ".join([name, *texts]))
 
-    def _year_told(self) -> int | None:
-        """Return the year in the attributes or in the name of the file, if any."""
-        told = [self.dataset.attrs.get("year"), *(each.attrs.get("year") for each in self.dataset.variables.values())]
-        found = next((str(each) for each in told if each is not None), "")
+    @property
+    def year(self) -> int | None:
+        """Year of fields without times, in the attributes or the name of the file; None if neither has one."""
+        stated = [self.dataset.attrs.get("year"), *(each.attrs.get("year") for each in self.dataset.variables.values())]
+        found = next((str(each) for each in stated if each is not None), "")
         if not found and self.path is not None and self.layout.file_name:
             found = " ".join(re.findall(r"(?<![0-9.T])(?:19|20)[0-9]{2}(?![0-9])", self.path.stem)[:1])
         match = re.search(r"[12][0-9]{3}", found)
         return int(match[0]) if match else None
-
-    @property
-    def year(self) -> int | None:
-        """The year of fields without times, from attributes or the name of the file."""
-        return self._year_told()
 
     # Variables
 
@@ -162,13 +158,11 @@ class EmissionFile:
         """Return the fields of all selected variables; totals are omitted where the sectors are in the file."""
         names = self._variables(targets)
         if not names:
+            chosen = tuple(self.settings.variables)
+            fitting = "" if chosen == ("*",) else f" and fits {listed(chosen)}"
             raise DataError(
                 f"{self.place} has no variable with the dimensions {' and '.join(self.cells.dims)} that is emission"
-                + (
-                    f" and fits {listed(list(self.settings.variables))}"
-                    if tuple(self.settings.variables) != ("*",)
-                    else ""
-                )
+                f"{fitting}"
             )
         parts = [(name, found) for name in names for found in self._meanings(name, targets)]
         by_sector = {found.name for name, found in parts if found.sector and not is_total(name)}
@@ -273,9 +267,10 @@ class EmissionFile:
         for name in names:
             if name in self.dataset.variables:
                 variable = self.dataset[name]
-                told = str(variable.attrs.get("ids", variable.attrs.get("flag_meanings", "")))
-                if told:
-                    return [part.split(":", 1)[-1].strip() for part in re.split(r";\s*", told) if part.strip()]
+                names_in_text = str(variable.attrs.get("ids", variable.attrs.get("flag_meanings", "")))
+                if names_in_text:
+                    parts = re.split(r";\s*", names_in_text)
+                    return [part.split(":", 1)[-1].strip() for part in parts if part.strip()]
                 if variable.dtype.kind in "SUO" and variable.ndim == 1:
                     return [text(each) for each in variable.values]
         return [f"{dim} {number}" for number in range(self.dataset.sizes[dim])]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from airshed.core.errors import DataError
 from airshed.core.text import listed
+from airshed.io.model_output import ioapi_times
 from airshed.models.air.emissions.periods import Dates
 from airshed.models.air.emissions.source_grid import text
 
@@ -52,7 +53,7 @@ def read_times(dataset: "xr.Dataset", where: str, year: int | None) -> FileTimes
     if name in _TEXTS:
         dates = _of_texts(variable.values, f"{where}: {name}")
     elif name == "TFLAG":
-        dates = _of_flags(variable.values)
+        dates = ioapi_times(variable.values[:, 0])
     elif variable.dtype.kind in "Mm" or variable.dtype.kind not in "fiuO":
         return FileTimes(dim, _renamed(dataset, dim))
     elif " since " in str(variable.attrs.get("units", "")) and not _SINCE.match(str(variable.attrs["units"])):
@@ -128,9 +129,9 @@ def _of_numbers(variable: "xr.DataArray", dim: str, where: str, year: int | None
     elif whole and values.size == 12 and np.array_equal(values - values[0], np.arange(12)) and values[0] in (0.0, 1.0):
         first = 12 * ((year or _ANY_YEAR) - 1970)
         return (first + np.arange(12)).astype("datetime64[M]"), year is not None
-    told = listed([f"{each:g}" for each in values.tolist()], 4)
+    values_in_text = listed([f"{each:g}" for each in values.tolist()], 4)
     raise DataError(
-        f"{where}: its times must be dates in rising order, such as hours since 2022-08-31; {dim} is {told}"
+        f"{where}: its times must be dates in rising order, such as hours since 2022-08-31; {dim} is {values_in_text}"
         + (f" [{units}]" if units else "")
     )
 
@@ -146,14 +147,6 @@ def _of_texts(values: NDArray[Any], where: str) -> Dates:
 
 def _bytes(value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
-
-
-def _of_flags(values: NDArray[Any]) -> Dates:
-    """Return the dates of I/O API flags: year and day of the year, and hour, minute and second."""
-    day, time = (np.asarray(values[:, 0, number], int) for number in (0, 1))
-    years = (day // 1000 - 1970).astype("datetime64[Y]").astype("datetime64[D]")
-    seconds = time // 10000 * 3600 + time // 100 % 100 * 60 + time % 100
-    return np.asarray((years + (day % 1000 - 1)).astype("datetime64[s]") + seconds)
 
 
 def _nanoseconds(dates: Dates) -> tuple[str, Dates]:

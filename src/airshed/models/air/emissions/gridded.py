@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
@@ -22,10 +22,6 @@ from airshed.models.air.emissions.sectors import SECTORS
 from airshed.models.air.emissions.sources import HOUR, MappedEmissions, hour_of
 from airshed.models.air.emissions.targets import Target
 
-if TYPE_CHECKING:
-    pass
-
-_LEAST_SHARE: Final = 1e-9
 SHIPPED_TABLES: Final = "cases/west-europe/emissions"
 """Shipped profiles and countries, used where the case has no inventory."""
 

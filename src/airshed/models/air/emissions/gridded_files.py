@@ -29,6 +29,7 @@ from airshed.models.air.emissions.places import CellPlaces
 from airshed.models.air.emissions.profiles import read_height_profiles, read_time_profiles
 from airshed.models.air.emissions.sectors import SECTORS
 from airshed.models.air.emissions.targets import Target, Targets
+from airshed.models.air.emissions.totals import scale_factor
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,8 +59,7 @@ class GriddedContext:
 
     def factor(self, sector: str, name: str) -> float:
         """Return the product of the factors on a sector and a pollutant."""
-        names = {sector, name}
-        return float(np.prod([factor for key, factor in self.scale.items() if names.issuperset(key.split("/"))]))
+        return scale_factor(self.scale, sector, name)
 
 
 def read_gridded(
@@ -152,9 +152,9 @@ class _Group:
         self.periods = periods.renumbered(self.records)
 
     def _check_year(self, year: int) -> None:
-        told = self.first.year
-        if told is not None and told != year:
-            raise CaseError(f"{self.place} has the fields of {told}, not of {year}; remove year, or give another file")
+        own = self.first.year
+        if own is not None and own != year:
+            raise CaseError(f"{self.place} has the fields of {own}, not of {year}; remove year, or give another file")
 
     def _joined_times(self) -> "tuple[xr.Dataset, list[tuple[EmissionFile, int]]]":
         """Return the times of all files in order, and the file and record of each."""
@@ -269,20 +269,20 @@ class _Group:
         """Return the height and time profile of a sector, and how they are used, in words."""
         if sector not in SECTORS or not self.settings.profiles:
             return None, None, []
-        told, height, profile = [], None, None
+        used_for, height, profile = [], None, None
         if levels == 1 and not self.readers[self.first.place].level_dim(self.first.fields[0].variable):
             (shares,) = read_height_profiles(
                 self.context.tables / "height_profiles.csv", [sector], self.grid.layer_faces
             )
             used = 1 + int(np.flatnonzero(shares).max())
             height = shares[:used] if used > 1 else None
-            told.append("height")
+            used_for.append("height")
         if self.resolution != "hour":
             profile = SectorProfile(read_time_profiles(self.context.tables, [sector]), places.zones, self.resolution)
-            told += {"year": ["month", "weekday", "hour"], "month": ["weekday", "hour"], "day": ["hour"]}[
+            used_for += {"year": ["month", "weekday", "hour"], "month": ["weekday", "hour"], "day": ["hour"]}[
                 self.resolution
             ]
-        return height, profile, told
+        return height, profile, used_for
 
     def _cover(self, places: CellPlaces) -> Array:
         """Return the part of each cell that the files cover, within their countries (ny, nx)."""
@@ -310,7 +310,8 @@ class _Group:
         found += [f"{self.place}: layout of {first.layout.name}"] if first.layout.name else []
         basis = {each.target.name: each.basis for each in first.fields if each.basis and each.basis != each.target.name}
         found += [f"{self.place}: mass of {name} as {given}" for name, given in basis.items()]
-        found += [f"{self.place}: its fields are for {self.periods.told}"] if self.periods.told else []
+        validity = self.periods.validity
+        found += [f"{self.place}: its fields are for {validity}"] if validity else []
         if not self.periods.begin.size and not first.times.dim and first.year is not None:
             found.append(f"{self.place}: its fields are those of {first.year}")
         found += (
@@ -336,8 +337,8 @@ class _Group:
         if self.first.cells.covered < 1.0 - 1e-6:
             shares = 100.0 * (1.0 - inside[emitting] / whole[emitting])
             names = [each.name for each, emits in zip(targets, emitting, strict=True) if emits]
-            told = listed([f"{share:.3g} % of {name}" for name, share in zip(names, shares, strict=True)])
-            found.append(f"{named}: outside the area are {told}")
+            parts = listed([f"{share:.3g} % of {name}" for name, share in zip(names, shares, strict=True)])
+            found.append(f"{named}: outside the area are {parts}")
         return found
 
 

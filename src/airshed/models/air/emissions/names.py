@@ -48,8 +48,8 @@ class FileLayout:
     def fits(self, names: Iterable[str], attributes: Collection[str], text: str) -> bool:
         """Return whether a file is of this layout, from its variables, its global attributes and its texts."""
         found = not self.variables or any(fnmatchcase(name, each) for name in names for each in self.variables)
-        told = not self.text or re.search(self.text, text, re.IGNORECASE) is not None
-        return found and told and set(self.attributes) <= set(attributes)
+        has_text = not self.text or re.search(self.text, text, re.IGNORECASE) is not None
+        return found and has_text and set(self.attributes) <= set(attributes)
 
 
 def layout_of(names: Iterable[str], attributes: Mapping[Any, Any], text: str) -> FileLayout:

@@ -22,8 +22,6 @@ _WORDS: Final = {"M": "whole months", "Y": "whole years", "D": "whole days", "h"
 _YEARS: Final = 25  # years before and after the start for which twelve months are repeated
 _LONGEST: Final = 400.0 * SECONDS_PER_DAY  # for which shorter fields are repeated, if the length of the run is unknown
 _SPIN_UP: Final = 60  # days before the start for which changes within an hour are listed
-
-
 _FEW: Final = 4  # minimum number of fields for the detection of gaps
 
 
@@ -33,14 +31,14 @@ class Periods:
 
     One field without a period is constant. The spin-up before the start repeats the first day.
 
-    `told`  interpretation of the times of the file, "" if each field is valid until the next
+    `validity`  of the fields in words, such as "whole months"; "" if each field is valid until the next
     """
 
     start: Any
     begin: Array
     end: Array
     number: NDArray[np.intp]
-    told: str = ""
+    validity: str = ""
 
     @property
     def changes(self) -> tuple[float, ...]:
@@ -56,11 +54,11 @@ class Periods:
         """Return the index of the field at a time; raises DataError for a time that no field covers."""
         if not self.begin.size:
             return 0
-        asked = seconds if seconds >= 0.0 else seconds % SECONDS_PER_DAY
-        index = int(np.searchsorted(self.begin, asked, side="right")) - 1
-        if index >= 0 and asked < self.end[index]:
+        time = seconds if seconds >= 0.0 else seconds % SECONDS_PER_DAY
+        index = int(np.searchsorted(self.begin, time, side="right")) - 1
+        if index >= 0 and time < self.end[index]:
             return int(self.number[index])
-        first, last, moment = (_moment(self.start, each) for each in (self.begin[0], self.end[-1], asked))
+        first, last, moment = (_moment(self.start, each) for each in (self.begin[0], self.end[-1], time))
         repeated = " (the spin-up repeats the first day)" if seconds < 0.0 else ""
         raise DataError(
             f"{where} covers {first} to {last} UTC, but emission is needed at {moment}{repeated}{self._hint(moment)}"
@@ -149,8 +147,8 @@ class Periods:
             for each in range(first_year, last_year + 1)
         ]
         begins, ends, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
-        told = f"any year: those of {used}"
-        return Periods(self.start, _seconds(begins, self.start), _seconds(ends, self.start), numbers, told)
+        validity = f"any year: those of {used}"
+        return Periods(self.start, _seconds(begins, self.start), _seconds(ends, self.start), numbers, validity)
 
     def of_day(self, last: float, where: str) -> "Periods":
         """Return the fields of one day for every day; raises CaseError if the file has more than a day."""
@@ -179,7 +177,7 @@ class Periods:
     def gap(self) -> str:
         """Return a notice about a field with a much longer period than most, which indicates missing times; else ""."""
         hours = np.round((self.end - self.begin) / 3600.0, 3)
-        if hours.size < _FEW or self.told:
+        if hours.size < _FEW or self.validity:
             return ""
         usual, longest = float(np.median(hours)), int(hours.argmax())
         if hours[longest] <= 1.5 * usual or np.mean(hours == usual) < 0.5:
@@ -218,13 +216,13 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
         raise DataError(f"{where} has no times: its axis time is empty; give at least one field")
     if dates.dtype.kind != "M" or np.isnat(dates).any() or np.any(np.diff(dates) <= np.timedelta64(0)):
         raise DataError(f"{where}: its times must be dates in rising order, such as hours since 2022-08-31")
-    if dates.size == 1 and not has_bounds(dataset):
-        told = f"all times: there is one, {dates[0].astype('datetime64[D]')}"
-        return Periods(start, nothing, nothing, nothing.astype(np.intp), told)
+    if dates.size == 1 and not bounds_of(dataset):
+        validity = f"all times: there is one, {dates[0].astype('datetime64[D]')}"
+        return Periods(start, nothing, nothing, nothing.astype(np.intp), validity)
     number = np.arange(dates.size)
 
     # bounds of the times
-    time, name = dataset["time"], has_bounds(dataset)
+    time, name = dataset["time"], bounds_of(dataset)
     if name:
         bounds = dataset[str(name)].values
         if bounds.shape != (time.size, 2) or bounds.dtype.kind != "M" or np.isnat(bounds).any():
@@ -240,7 +238,7 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
 
     # whole months, years, days or hours, else until the next
     for unit in ("M", "Y", "D", "h"):
-        if _stamps(dates, unit):
+        if _are_consecutive(dates, unit):
             first = dates.astype(f"datetime64[{unit}]")
             begin, end = _seconds(first, start), _seconds(first + 1, start)
             return Periods(start, begin, end, number, _WORDS[unit])
@@ -248,7 +246,7 @@ def read_periods(dataset: "xr.Dataset", start: np.datetime64, where: str) -> Per
     return Periods(start, begin, np.append(begin[1:], 2.0 * begin[-1] - begin[-2]), number)
 
 
-def has_bounds(dataset: "xr.Dataset") -> str:
+def bounds_of(dataset: "xr.Dataset") -> str:
     """Return the name of the bounds of the times, "" if there are none."""
     time = dataset["time"]
     named = [time.attrs.get(key) or time.encoding.get(key) for key in ("bounds", "climatology")]
@@ -269,7 +267,10 @@ def _in_year(begin: Dates, end: Dates, number: NDArray[np.intp], source: Any, ta
         whole = is_end & (within == length)
         return np.asarray(new.astype("datetime64[s]") + np.where(whole, of_new, np.minimum(within, of_new)))
 
+    # the same day of the month and time of the day, at most the end of the month
     first, last = moved(begin, is_end=False), moved(end, is_end=True)
+
+    # 29 February of a leap year: the fields of the 28th end at midnight, and are repeated a day later
     day = np.timedelta64(86400, "s")
     leap = np.datetime64(f"{str(target)[:4]}-03-01", "s") - day
     long = (last - first > day) & (end - begin < day) & (last == leap + day)
@@ -279,12 +280,14 @@ def _in_year(begin: Dates, end: Dates, number: NDArray[np.intp], source: Any, ta
         np.concatenate([first, first[again] + day]), np.concatenate([last, last[again] + day]),
         np.concatenate([number, number[again]]),
     )  # fmt: skip
+
+    # in rising order, without the 29 February that the other year lacks
     order = np.argsort(first, kind="stable")
     kept = order[(last > first)[order]]
     return first[kept], last[kept], number[kept]
 
 
-def _stamps(dates: Dates, unit: str) -> bool:
+def _are_consecutive(dates: Dates, unit: str) -> bool:
     """Return True if dates are at the beginnings or in the middles of consecutive months, years, days or hours.
 
     Stamps at the beginnings of days and hours need no special case. Stamps of twelve months may be at any day.

@@ -17,7 +17,7 @@ from airshed.core.constants import EARTH_RADIUS
 from airshed.core.data import numbers
 from airshed.core.errors import DataError
 from airshed.grid import Grid
-from airshed.grid.coordinates import to_degrees, unique_longitudes
+from airshed.grid.coordinates import faces_around, to_degrees, unique_longitudes
 from airshed.grid.mapping import GridMapping, directions
 from airshed.grid.regrid import Regridder
 from airshed.io.grid_file import FileGrid, dataset_grid
@@ -105,8 +105,8 @@ def coordinate_name(dataset: "xr.Dataset", axis: str) -> str:
         ):
             return str(name)
     for name, variable in dataset.variables.items():
-        told = str(variable.attrs.get("units", "")), str(variable.attrs.get("standard_name", ""))
-        is_axis = told[0] in _UNITS[axis] or told[1] == _NAMES[axis][1]
+        units, standard_name = (str(variable.attrs.get(key, "")) for key in ("units", "standard_name"))
+        is_axis = units in _UNITS[axis] or standard_name == _NAMES[axis][1]
         if is_axis and (variable.ndim == 2 or variable.dims == (name,)) and not str(name).endswith(("bnds", "bounds")):
             return str(name)
     return ""
@@ -131,7 +131,7 @@ def _of_lonlat(dataset: "xr.Dataset", axes: dict[str, str], grid: Grid, where: s
     rows, columns = np.argsort(lat, kind="stable"), np.argsort(lon, kind="stable")
     columns = columns[unique_longitudes(lon[columns])]
     lon, lat = lon[columns].astype(np.float64), lat[rows].astype(np.float64)
-    meridians, parallels = _faces(lon), np.clip(_faces(lat), -90.0, 90.0)
+    meridians, parallels = faces_around(lon), np.clip(faces_around(lat), -90.0, 90.0)
     strips = EARTH_RADIUS**2 * np.diff(np.sin(np.radians(parallels)))
     area = np.outer(strips, np.radians(np.diff(meridians)))
     move = Regridder(meridians, parallels, grid)
@@ -204,9 +204,9 @@ def _of_curves(dataset: "xr.Dataset", axes: dict[str, str], grid: Grid, where: s
     move = _scatter(np.concatenate(targets), np.concatenate(sources), 1.0 / parts**2, grid)
     area = _areas(corners)
     order = (np.arange(lat.shape[0]), np.arange(lat.shape[1]))
-    seen = np.unique(np.concatenate(targets)).size / float(np.prod(grid.shape[1:]))
+    covered = np.unique(np.concatenate(targets)).size / float(np.prod(grid.shape[1:]))
     dims = str(dataset[axes["lat"]].dims[0]), str(dataset[axes["lat"]].dims[1])
-    return SourceGrid(dims, order, area, move, seen, extent(lon, lat), lon, lat)
+    return SourceGrid(dims, order, area, move, covered, extent(lon, lat), lon, lat)
 
 
 def _of_points(dataset: "xr.Dataset", grid: Grid, where: str) -> SourceGrid:
@@ -225,9 +225,9 @@ def _of_points(dataset: "xr.Dataset", grid: Grid, where: str) -> SourceGrid:
             targets.append(found[found >= 0])
             sources.append(np.flatnonzero(found >= 0))
     move = _scatter(np.concatenate(targets), np.concatenate(sources), 1.0 / parts**2, grid)
-    inside = 1.0 if np.concatenate(targets).size else 0.0
+    covered = 1.0 if np.concatenate(targets).size else 0.0
     order = (np.arange(1), np.arange(lon.size))
-    return SourceGrid((str(dim),), order, np.ones((1, lon.size)), move, inside, extent(lon, lat), lon[None], lat[None])
+    return SourceGrid((str(dim),), order, np.ones((1, lon.size)), move, covered, extent(lon, lat), lon[None], lat[None])
 
 
 def _area_sources(dataset: "xr.Dataset", size: int, where: str) -> NDArray[np.bool_]:
@@ -296,12 +296,6 @@ def text(value: Any) -> str:
 def extent(lon: Array, lat: Array) -> str:
     """Return the extent of an area, for messages."""
     return f"{np.min(lon):g} to {np.max(lon):g} E, {np.min(lat):g} to {np.max(lat):g} N"
-
-
-def _faces(centres: Array) -> Array:
-    """Return faces half-way between the centres; the outermost cells are symmetric."""
-    inner = 0.5 * (centres[1:] + centres[:-1])
-    return np.concatenate([[2.0 * centres[0] - inner[0]], inner, [2.0 * centres[-1] - inner[-1]]])
 
 
 def _is_range(indices: NDArray[np.intp]) -> bool:

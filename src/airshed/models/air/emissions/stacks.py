@@ -34,12 +34,11 @@ from airshed.models.air.emissions.sectors import SECTORS
 from airshed.models.air.emissions.sources import MappedEmissions, hour_of, middle_of_hour
 from airshed.models.air.emissions.split import read_split, species_parts, split_of
 from airshed.models.air.emissions.stack_table import CONSTANT, StackTable
-from airshed.models.air.emissions.totals import OTHER_POLLUTANTS, SPLIT_FILE
+from airshed.models.air.emissions.totals import OTHER_POLLUTANTS, SPLIT_FILE, scale_factor
 from airshed.models.air.species_map.parts import Compound, EmissionMap
 
 if TYPE_CHECKING:
     from airshed.models.air.weather import Meteorology
-
 
 _NO_COUNTRY: Final = ""
 
@@ -157,7 +156,7 @@ class StackEmissions(MappedEmissions):
         self.species = tuple(dict.fromkeys(name for becomes in parts.values() for name in becomes))
         self._rates = np.zeros((len(self.species), table.size))
         for column, becomes in parts.items():
-            factors = np.array([_factor(scale or {}, column, sector) for sector in table.sectors])
+            factors = np.array([scale_factor(scale or {}, column, sector) for sector in table.sectors])
             for name, moles in becomes.items():
                 self._rates[self.species.index(name)] += moles * factors * table.rates[column]
         self.pollutants = tuple(parts)
@@ -246,11 +245,3 @@ def _outside(table: StackTable, inside: npt.NDArray[np.intp], grid: Grid) -> lis
     lost = [f"{100.0 * (1.0 - table.rates[name][inside].sum() / total):.3g} % of {name}"
             for name, total in emitting.items()]  # fmt: skip
     return [f"{table.path}: {outside} of {counted(table.size, 'stack')} are outside the area, with {listed(lost)}"]
-
-
-def _factor(scale: Mapping[str, float], pollutant: str, sector: str) -> float:
-    """Return the product of the factors of a column and a sector; factors of a country do not act on stacks."""
-    names, factor = {pollutant, sector}, 1.0
-    for key, value in scale.items():
-        factor *= value if names.issuperset(key.split("/")) else 1.0
-    return factor

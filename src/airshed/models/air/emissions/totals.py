@@ -68,8 +68,12 @@ class InventorySettings:
 
     def factor(self, country: str, sector: str, pollutant: str) -> float:
         """Return the product of all matching factors."""
-        names = {country, sector, pollutant}
-        return math.prod(factor for key, factor in self.scale.items() if names.issuperset(key.split("/")))
+        return scale_factor(self.scale, country, sector, pollutant)
+
+
+def scale_factor(scale: Mapping[str, float], *names: str) -> float:
+    """Return the product of the factors whose keys, such as ``DE/NOx``, only have some names."""
+    return math.prod(factor for key, factor in scale.items() if set(names).issuperset(key.split("/")))
 
 
 COLUMNS = ("iso2", "year", "sector", "pollutant", "unit", "value")
