@@ -4,7 +4,7 @@ import "./styles/page.css";
 import "./styles/panels.css";
 import { listen } from "./state/bindings";
 import { leave } from "./state/actions";
-import { recall } from "./state/recorded";
+import { followRecords } from "./state/recorded";
 import { begin } from "./state/store";
 import { look, read, view, written } from "./state/view";
 import { watch } from "./state/subscriptions";
@@ -14,7 +14,7 @@ const from = read(location.hash);
 if (from) look(from);
 begin();
 watch();
-recall();
+followRecords();
 listen();
 addEventListener("hashchange", () => {
   const next = read(location.hash);

@@ -59,6 +59,11 @@ def faces_around(centres: Array) -> Array:
     return np.concatenate([[2.0 * centres[0] - inner[0]], inner, [2.0 * centres[-1] - inner[-1]]])
 
 
+def around_meridian(lon: Array, meridian: float) -> Array:
+    """Return longitudes shifted by full turns to within 180 degrees of a meridian: 355 around 0 is -5."""
+    return np.asarray(meridian + (lon - meridian + 180.0) % 360.0 - 180.0)
+
+
 def unique_longitudes(lon: Array) -> NDArray[np.intp]:
     """Return the indices of ascending longitudes without duplicates: a dataset may repeat its seam, as 0 and 360."""
     first = np.concatenate([[True], np.diff(lon) > _SAME_PLACE])

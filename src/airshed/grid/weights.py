@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airshed.core.arrays import Array
+from airshed.grid.coordinates import around_meridian
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,7 @@ class PointWeights:
     @classmethod
     def of(cls, lat_nodes: Array, lon_nodes: Array, lat: Array, lon: Array) -> Self:
         """Return the weights for points, from ascending latitudes and longitudes; 350 E is 10 W."""
-        middle = 0.5 * (lon_nodes[0] + lon_nodes[-1])
-        turned = middle + (lon - middle + 180.0) % 360.0 - 180.0
+        turned = around_meridian(lon, 0.5 * (lon_nodes[0] + lon_nodes[-1]))
         (south, to_north), (west, to_east) = _before(lat_nodes, lat), _before(lon_nodes, turned)
         return cls(south, west, to_north, to_east)
 

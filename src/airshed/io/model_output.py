@@ -16,7 +16,7 @@ from airshed.core.arrays import Array
 from airshed.core.data import kind, numbers
 from airshed.core.errors import DataError
 from airshed.core.files import note_input
-from airshed.grid.coordinates import periodic_nodes, to_degrees, unique_longitudes
+from airshed.grid.coordinates import around_meridian, periodic_nodes, to_degrees, unique_longitudes
 from airshed.grid.mapping import GridMapping, LonLat, directions
 from airshed.grid.scattered import ScatteredWeights
 from airshed.grid.weights import PointWeights
@@ -83,8 +83,7 @@ class Nodes:
     def _within(self, lon: Array, lat: Array) -> tuple[Array, Array, Array]:
         """Return longitudes on the turn of the nodes, and x and y of points."""
         if isinstance(self.mapping, LonLat):
-            middle = 0.5 * (self.x[0] + self.x[-1])
-            lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
+            lon = around_meridian(lon, 0.5 * (self.x[0] + self.x[-1]))
         return lon, *self.mapping.from_lonlat(lon, lat)
 
 

@@ -8,7 +8,7 @@ import { unit } from "./scale";
 import { air, arrived, back, earlier, http, info, level, past, recorded, variable } from "./store";
 import { view, watched } from "./view";
 
-const heightOf = (): string => (variable.value && variable.value.dims.length > 2 ? `level=${level.value}` : "");
+const levelQuery = (): string => (variable.value && variable.value.dims.length > 2 ? `level=${level.value}` : "");
 
 async function frames(session: string, name: string, query: string): Promise<Frame[]> {
   try {
@@ -20,7 +20,7 @@ async function frames(session: string, name: string, query: string): Promise<Fra
 }
 
 /** Request the records of the displayed field; `since` omits those up to a time [s]. */
-async function fill(session: string, name: string, query: string): Promise<void> {
+async function requestRecords(session: string, name: string, query: string): Promise<void> {
   const found = await frames(session, name, query);
   if (variable.value?.name !== name || !found.length) return;
   past(session).merge(found);
@@ -28,8 +28,8 @@ async function fill(session: string, name: string, query: string): Promise<void>
 }
 
 /** Fill the past of each displayed session when the field changes, and after each further record. */
-export function recall(): void {
-  const field = computed(() => (info.value && variable.value ? `${variable.value.name}?${heightOf()}` : null));
+export function followRecords(): void {
+  const field = computed(() => (info.value && variable.value ? `${variable.value.name}?${levelQuery()}` : null));
   const latest = new Map<string, { field: string; count: number }>();
   effect(() => {
     const now = field.value;
@@ -41,7 +41,7 @@ export function recall(): void {
       if (before?.field === now && before.count === count) continue;
       latest.set(session, { field: now, count });
       const last = before?.field === now ? past(session).frames.findLast((each) => each.header.subscription === null) : null;
-      void fill(session, name, last ? `${query}&since=${last.header.seconds}` : query).catch(() => undefined);
+      void requestRecords(session, name, last ? `${query}&since=${last.header.seconds}` : query).catch(() => undefined);
     }
   });
   const hour = computed(() => (back.value === null ? null : (past(view.value.session).at(back.value)?.header.seconds ?? null)));
@@ -53,13 +53,13 @@ export function recall(): void {
     }
     const amount = unit.value?.byAir ? air.value : null;
     for (const each of subscriptions()) {
-      void recallColumn(each, at).catch(() => undefined);
-      if (amount) void recallColumn({ ...each, id: `air:${each.id}`, variable: amount }, at).catch(() => undefined);
+      void requestColumn(each, at).catch(() => undefined);
+      if (amount) void requestColumn({ ...each, id: `air:${each.id}`, variable: amount }, at).catch(() => undefined);
     }
   });
 }
 
-async function recallColumn(of: Subscription, at: number): Promise<void> {
+async function requestColumn(of: Subscription, at: number): Promise<void> {
   const [found] = await frames(of.session ?? "main", of.variable, `at=${at}&window=${of.window?.join(",") ?? ""}`);
   if (found && back.value !== null) earlier.value = { ...earlier.value, [of.id]: found };
 }

@@ -11,6 +11,7 @@ from airshed.core.errors import CaseError
 from airshed.core.text import listed, printable, shortened, suggestion
 from airshed.core.units import to
 from airshed.grid import Grid
+from airshed.grid.coordinates import around_meridian
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -138,7 +139,7 @@ def _on_grid(variable: "xr.DataArray", where: str, grid: Grid) -> "xr.DataArray"
     if "lon" in variable.coords and "lon" in variable.dims:  # 350 is -10
         given = numbers(variable.coords["lon"].to_numpy(), f"{where}: its lon")
         middle = 0.5 * (grid.x_faces[0] + grid.x_faces[-1])
-        variable = variable.assign_coords(lon=middle + (given - middle + 180.0) % 360.0 - 180.0).sortby("lon")
+        variable = variable.assign_coords(lon=around_meridian(given, middle)).sortby("lon")
     for dim, places in zip(("level", *grid.dims), (grid.level, grid.y, grid.x), strict=True):
         if dim in variable.dims and dim in variable.coords:
             given = numbers(variable.coords[dim].to_numpy(), f"{where}: its {dim}")

@@ -11,6 +11,7 @@ from airshed.core.errors import CaseError, DataError
 from airshed.core.files import note_input
 from airshed.core.text import listed
 from airshed.grid import Grid
+from airshed.grid.coordinates import around_meridian
 from airshed.grid.mapping import LonLat
 from airshed.grid.weights import PointWeights, Weights
 from airshed.io.grid_file import FileGrid, grid_of_dataset
@@ -78,8 +79,7 @@ class OuterGrid:
     def _in_plane(self, lon: Array, lat: Array) -> tuple[Array, Array]:
         """Return the coordinates of points in the projection of the grid."""
         if isinstance(self.mapping, LonLat):
-            middle = float(self._x_faces.mean())
-            lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
+            lon = around_meridian(lon, float(self._x_faces.mean()))
         return self.mapping.from_lonlat(lon, lat)
 
 

@@ -11,6 +11,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.text import suggestion
 from airshed.grid import Grid
+from airshed.grid.coordinates import around_meridian
 from airshed.grid.coverage import FineWindow, box_around, coverage
 from airshed.models.air.emissions.countries import Country, read_countries
 
@@ -72,7 +73,7 @@ class CellPlaces:
     @cached_property
     def zones(self) -> Zones:
         """Local time of each cell: of the country with most land in it, elsewhere of the longitude."""
-        solar = np.round(((self._grid.lon + 180.0) % 360.0 - 180.0) / 15.0)
+        solar = np.round(around_meridian(self._grid.lon, 0.0) / 15.0)
         names, areas = list(self._land), list(self._land.values())
         main = np.argmax(areas, axis=0) if areas else np.zeros(solar.shape, int)
         on_land = np.any(areas, axis=0) if areas else np.zeros(solar.shape, bool)

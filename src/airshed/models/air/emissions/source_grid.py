@@ -17,7 +17,7 @@ from airshed.core.constants import EARTH_RADIUS
 from airshed.core.data import numbers
 from airshed.core.errors import DataError
 from airshed.grid import Grid
-from airshed.grid.coordinates import faces_around, to_degrees, unique_longitudes
+from airshed.grid.coordinates import around_meridian, faces_around, to_degrees, unique_longitudes
 from airshed.grid.mapping import GridMapping, directions
 from airshed.grid.regrid import Regridder
 from airshed.io.grid_file import FileGrid, dataset_grid
@@ -125,9 +125,7 @@ def _of_lonlat(dataset: "xr.Dataset", axes: dict[str, str], grid: Grid, where: s
             raise DataError(f"{where} needs a coordinate {axis!r} with at least two values")
         degrees[axis] = to_degrees(axis, dataset[name].values, dataset[name].attrs, where)
     west, east, *_ = grid.bounds
-    middle = 0.5 * (west + east)
-    lon = (degrees["lon"] - middle + 180.0) % 360.0 - 180.0 + middle
-    lat = degrees["lat"]
+    lon, lat = around_meridian(degrees["lon"], 0.5 * (west + east)), degrees["lat"]
     rows, columns = np.argsort(lat, kind="stable"), np.argsort(lon, kind="stable")
     columns = columns[unique_longitudes(lon[columns])]
     lon, lat = lon[columns].astype(np.float64), lat[rows].astype(np.float64)

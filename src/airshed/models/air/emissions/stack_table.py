@@ -17,6 +17,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.text import listed
 from airshed.core.units import quantity
+from airshed.grid.coordinates import around_meridian
 from airshed.io.tables import Row, header, read_table
 from airshed.models.air.emissions.plume_rise import Exhaust
 from airshed.models.air.emissions.sectors import SECTORS
@@ -173,7 +174,7 @@ def _sector(row: Row) -> str:
 def _zone(row: Row, lon: float) -> tzinfo:
     """Return the local time of a stack, by default the zone of its longitude without summer time."""
     if not row.has("time_zone"):
-        return timezone(timedelta(hours=round(((lon + 180.0) % 360.0 - 180.0) / 15.0)))
+        return timezone(timedelta(hours=round(float(around_meridian(np.array(lon), 0.0)) / 15.0)))
     try:
         return ZoneInfo(row.text("time_zone"))
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

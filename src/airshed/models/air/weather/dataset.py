@@ -14,7 +14,7 @@ from airshed.core.data import is_dataset, numbers, without_round_off
 from airshed.core.errors import DataError
 from airshed.core.text import duration
 from airshed.grid import Grid
-from airshed.grid.coordinates import periodic_nodes, unique_longitudes
+from airshed.grid.coordinates import around_meridian, periodic_nodes, unique_longitudes
 from airshed.grid.weights import Weights
 from airshed.grid.window import Window
 from airshed.models.air.weather import atmosphere
@@ -263,7 +263,7 @@ def _near_the_grid(field: "xr.DataArray", grid: Grid) -> "xr.DataArray":
     turns = 360.0 * np.round((middle - lon.mean()) / 360.0)
     if _covers(lon + turns, grid.x_faces) or (lon.size == grid.x.size and _covers(lon + turns, grid.x)):
         return field
-    wrapped = field.assign_coords(lon=middle + (lon - middle + 180.0) % 360.0 - 180.0).sortby("lon")
+    wrapped = field.assign_coords(lon=around_meridian(lon, middle)).sortby("lon")
     wrapped = wrapped.isel(lon=unique_longitudes(wrapped["lon"].values))
     circle = periodic_nodes(wrapped["lon"].values)
     if circle is not None:

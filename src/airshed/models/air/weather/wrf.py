@@ -10,6 +10,7 @@ from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, GAS_CONSTANT_DRY_AIR, GRAVITY, HEAT_CAPACITY_DRY_AIR
 from airshed.core.errors import DataError
 from airshed.grid import Grid
+from airshed.grid.coordinates import around_meridian
 from airshed.grid.weights import PointWeights
 from airshed.grid.window import Window
 from airshed.io.grid_file import FileGrid
@@ -111,7 +112,7 @@ class _Places(NamedTuple):
             lat, lon = area.places(name)
             at_x, at_y = file.mapping.from_lonlat(lon, lat)
             if np.isfinite(file.mapping.period):
-                at_x = x.mean() + (at_x - x.mean() + 180.0) % 360.0 - 180.0
+                at_x = around_meridian(at_x, float(x.mean()))
             targets[key] = at_x, at_y
         columns = _needed("x", x, file.x_faces, [each[0] for each in targets.values()], where)
         rows = _needed("y", y, file.y_faces, [each[1] for each in targets.values()], where)
