@@ -15,11 +15,14 @@ import airshed
 from airshed.core.arrays import Array
 from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import AirshedError, CaseError, DataError
+from airshed.grid import Grid
 from airshed.io.model_levels import half_levels
+from airshed.kernels.boundary import FaceCells
 from airshed.mechanism import load_mechanism
-from airshed.models.air.boundary.files import OuterSpecies, open_outputs, outer_species
+from airshed.models.air.boundary.files import FileBoundary, OuterSpecies, open_outputs, outer_species
 from airshed.models.air.boundary.other_model import Air, OtherModel, SpeciesAtPoints
-from airshed.models.air.boundary.source_map import SourceMap, conversion_of, layouts, read_source_map
+from airshed.models.air.boundary.profiles import BoundaryProfiles
+from airshed.models.air.boundary.source_map import SourceMap, conversion_of, layouts, mixtures, read_source_map
 from airshed.models.air.inflow import describe
 from airshed.models.air.species_map import shipped_species_map
 
@@ -190,6 +193,28 @@ def test_values_are_linear_in_time_and_in_place(tmp_path: Path) -> None:
     assert np.abs(found / expected - 1.0).max() < 1e-10
 
 
+def test_two_cells_beyond_each_face_have_values_of_their_own(tmp_path: Path) -> None:
+    def change(data: xr.Dataset) -> xr.Dataset:
+        east = (data.longitude + 180.0) % 360.0 - 180.0
+        values = (data.go3 * (1.0 + 0.02 * east + 0.01 * data.latitude)).transpose("time", "level", ...)
+        return data.assign(go3=values.assign_attrs(units="kg kg**-1"))
+
+    model = model_of(cams(tmp_path / "file.nc", uniform, change=change))
+    grid = Grid.regular((0.0, 2.0), (48.0, 49.0), 0.5, [100.0, 1000.0])
+    faces = np.full((grid.shape[0], 2 * sum(grid.shape[1:])), 9e4)
+    air = Air(faces, np.full_like(faces, 280.0), np.full(faces.shape[1], 1e5), grid.level)
+    rest = BoundaryProfiles(tuple(MASSES), model.rest(EMEP))
+    boundary = FileBoundary(OuterSpecies(model, rest, tuple(MASSES)), grid, air, TIMES[0], 3600.0)
+    found = boundary(0.0)["O3"].isel(level=0) / 50e-9
+    sides = FaceCells(*grid.shape[1:]).split(found.to_numpy())
+    places = [("west", -0.25, 48.25), ("east", 2.25, 48.25), ("south", 0.25, 47.75), ("north", 0.25, 49.25)]
+    outwards = {"west": (-0.5, 0.0), "east": (0.5, 0.0), "south": (0.0, -0.5), "north": (0.0, 0.5)}
+    for side, lon, lat in places:
+        for cell in (0, 1):
+            x, y = lon + cell * outwards[side][0], lat + cell * outwards[side][1]
+            assert sides[side][cell, 0] == pytest.approx(1.0 + 0.02 * x + 0.01 * y, rel=1e-9), (side, cell)
+
+
 def test_units_of_mass_become_mole_fractions() -> None:
     assert conversion_of("kg kg**-1", "x", molar_mass=0.048).factor == pytest.approx(MOLAR_MASS_DRY_AIR / 0.048)
     assert conversion_of("ug/kg-dryair", "x", molar_mass=0.096).factor == pytest.approx(
@@ -231,6 +256,18 @@ def test_columns_that_a_file_lacks_come_from_the_profile(tmp_path: Path) -> None
     assert model.mixtures["NO2"].rest == {"HONO": 1.0, "PNA": 1.0}
     assert model.rest(EMEP).profile["NO2"] == {"HONO": 1.0, "PNA": 1.0}
     assert "O3" in model.rest(EMEP).zero
+
+
+@pytest.mark.parametrize(
+    ("layout", "species"),
+    [("WRF-Chem", "NC4H10"), ("WRF-Chem", "CH3CHO"), ("WRF-Chem", "PAN"), ("CAMS European air quality", "PAN")],
+)
+def test_lumped_variables_get_nothing_in_addition_from_the_profile(layout: str, species: str) -> None:
+    (found,) = [each for each in layouts() if each.name == layout]
+    names = {name for table in (found.columns, found.species) for factors in table.values() for name in factors}
+    made = mixtures(dict(zip(names, names, strict=True)), [species], EMEP, found, SourceMap())[species]
+    assert made.variables
+    assert not made.rest
 
 
 def test_a_map_of_the_user_lumps_and_splits(tmp_path: Path) -> None:

@@ -385,6 +385,19 @@ def test_ambiguous_units_are_refused(units: str, message: str, tmp_path: Path) -
         read(path)
 
 
+def test_tonnes_of_a_file_for_each_month_are_those_of_a_month(tmp_path: Path) -> None:
+    told = {"units": "Tonnes", "substance": "NOx"}
+    paths = [
+        write(
+            tmp_path / f"v8.1_FT2022_AP_NOx_2022_{month + 1}_TRO_emi.nc", {"emissions": (31.0, told)}, dims=("time",),
+            coords={"time": [month]}, time={"units": "months since 2022-01-01"},
+        )
+        for month in (6, 7)
+    ]  # fmt: skip
+    (source,) = read(*paths)
+    assert source.totals[0].inside == pytest.approx(800e3)  # 40 x 20 cells of a tonne a day
+
+
 def test_amounts_per_cell_are_no_fluxes(tmp_path: Path) -> None:
     path = write(tmp_path / "e.nc", {"nox": (365.0, {"units": "Tonnes"})})
     (source,) = read(path, per="year")
@@ -422,6 +435,28 @@ def test_masses_of_an_unknown_molecule_are_refused(tmp_path: Path) -> None:
         read(write(tmp_path / "e.nc", {"nmvoc": (1.0, {"units": "kgN/m2/s"})}))
     with pytest.raises(DataError, match="moles of the mixture NMVOC cannot be split"):
         read(write(tmp_path / "f.nc", {"nmvoc": (1.0, {"units": "mol/m2/s"})}))
+
+
+@pytest.mark.parametrize("told", [{}, {"molecular_weight": 30.07}])
+def test_masses_of_carbon_of_a_compound(told: dict[str, object], tmp_path: Path) -> None:
+    (source,) = read(write(tmp_path / "e.nc", {"C2H6": (1.0, {"units": "kgC/m2/s", **told})}))
+    assert source.rate(0.0).sum() == pytest.approx(AREA / (2.0 * 12.011e-3), rel=1e-6)
+
+
+def test_masses_of_carbon_of_an_unknown_formula_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "e.nc", {"ISOP": (1.0, {"units": "kgC/m2/s", "molecular_weight": 68.12})})
+    targets = Targets(("ISOP",), {"ISOP": 68.117e-3}, EmissionMap.same(("ISOP",)), SPLIT)
+    with pytest.raises(DataError, match="a mass of ISOP as C cannot be converted"):
+        read_gridded([path], GRID, START, FieldSettings(), GriddedContext(targets, 86400.0))
+    known = Targets(("ISOP",), {"ISOP": 68.117e-3}, EmissionMap({"ISOP": {"ISOP": 1.0}}, carbon={"ISOP": 5.0}), SPLIT)
+    (source,) = read_gridded([path], GRID, START, FieldSettings(), GriddedContext(known, 86400.0))
+    assert source.rate(0.0).sum() == pytest.approx(AREA / (5.0 * 12.011e-3), rel=1e-6)
+
+
+def test_a_given_basis_precedes_the_mass_of_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "e.nc", {"nox": (1.0, {"units": "kg m-2 s-1", "molecular_weight": 46.0})})
+    (source,) = read(path, basis={"NOx": "NO"})
+    assert source.totals[0].inside == pytest.approx(DAY * AREA * TO_NO2, rel=1e-6)
 
 
 def test_variables_are_mapped_and_selected(tmp_path: Path) -> None:

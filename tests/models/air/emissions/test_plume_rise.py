@@ -85,8 +85,11 @@ def test_exhaust_colder_than_the_air_rises_by_its_momentum() -> None:
     assert cold.buoyancy_flux(np.array([288.0])) == [0.0]
     assert plume_rise(cold, air(THICK, "neutral"), THICK) == pytest.approx([3.0 * 2.0 * 15.0 / 5.0])
     flux = (15.0 * 2.0) ** 2 * 288.0 / (4.0 * 280.0)
-    expected = 1.5 * (flux / 5.0) ** (1.0 / 3.0) * 3e-4 ** (-1.0 / 6.0)
-    assert plume_rise(cold, air(THICK, "stable"), THICK)[0] == pytest.approx(min(expected, 18.0))
+    for stability in (3e-4, 3e-3):
+        expected = 1.5 * (flux / 5.0) ** (1.0 / 3.0) * stability ** (-1.0 / 6.0)
+        found = plume_rise(cold, air(THICK, "stable", stability=stability), THICK)
+        assert found == pytest.approx([min(expected, 18.0)])
+    assert expected < 18.0
 
 
 def test_buoyancy_flux_of_an_example() -> None:

@@ -17,6 +17,7 @@ from airshed.inverse.function.inputs import Factors, factored
 from airshed.models.air.assembly import assemble
 from airshed.models.air.case.inverse import ControlSection
 from airshed.models.air.emissions import StackEmissions, StackTable, read_stacks
+from airshed.models.air.emissions.plume_rise import air_at_stacks
 from airshed.models.air.weather import MetState
 from airshed.models.air.weather.fields import of_use
 from airshed.parallel.domain import Subdomain
@@ -74,6 +75,12 @@ def test_units_of_the_header_are_converted(tmp_path: Path) -> None:
     assert by_flow.exhaust.height == pytest.approx([150.0])
 
 
+def test_the_local_time_of_a_stack_without_a_zone_is_that_of_its_longitude(tmp_path: Path) -> None:
+    given = table(tmp_path, *(PLANT.replace("6.6", lon) + ",1" for lon in ("106", "-76", "284", "6.6")))
+    hours = [zone.utcoffset(None).total_seconds() / HOUR for zone in given.zones]
+    assert hours == [7.0, -5.0, -5.0, 0.0]
+
+
 REFUSED = {
     "a number": ([f"{PLANT},x"], HEAD, ",NO [mol/s]", r"line 2: NO \[mol/s\] 'x' is not a number"),
     "sign": ([f"{PLANT},1", f"{PLANT},-1"], HEAD, ",NO [mol/s]", r"line 3: NO \[mol/s\] is -1; it must be 0 to"),
@@ -125,6 +132,16 @@ def test_the_plume_follows_the_weather_of_each_hour_and_its_mass_does_not(tmp_pa
     plant = stacks.rate(12 * HOUR)[0].sum(axis=0)
     assert plant[2, 5] == pytest.approx(2.0)
     assert np.count_nonzero(plant) == 2
+
+
+def test_air_is_convective_below_the_boundary_layer_height_by_day_and_stable_at_night() -> None:
+    cells = np.array([1]), np.array([1])
+    day, night = (air_at_stacks(Weather().at(hour * HOUR), GRID, cells, np.array([100.0])) for hour in (12, 2))
+    assert day.convective[:, 0].tolist() == [True] * 4 + [False] * 2  # centres below 1500 m
+    assert not night.convective.any()
+    assert night.stable[0].all()
+    assert not day.stable[0].any()
+    assert day.wind[:, 0] == pytest.approx(np.full(6, 4.0), rel=1e-2)
 
 
 def test_sectors_have_the_profiles_of_their_local_time(tmp_path: Path) -> None:

@@ -29,12 +29,14 @@ class FieldReader:
     """Reader of the values of one file.
 
     cleared  notices of missing and negative values that count as no emission, by variable
+    dates    of all files with the same fields, which tell months from years; none without times
     """
 
     def __init__(self, file: "EmissionFile") -> None:
         self._place, self._path, self._settings, self._grid = file.place, file.path, file.settings, file.grid
         self._dataset, self._cells, self._times, self._layout = file.dataset, file.cells, file.times, file.layout
         self.cleared: dict[str, str] = {}
+        self.dates = file.times.dataset["time"].values if file.times.dim else np.zeros(0, "datetime64[ns]")
 
     def values(self, each: "Field", record: int, seconds: float) -> tuple[Array, float]:
         """Return a field on the grid [mol/s or kg/s per cell] (levels, ny, nx), and its sum over the whole file.
@@ -223,10 +225,7 @@ class FieldReader:
 
     def _stamp(self) -> str:
         """Return the period of the times of a known layout: month for twelve times in a year, else year."""
-        if not self._times.dim:
+        if self.dates.size < 2:
             return "year"
-        dates = self._times.dataset["time"].values
-        if dates.size < 2:
-            return "year"
-        days = float(np.median(np.diff(dates).astype("timedelta64[h]").astype(float))) / 24.0
+        days = float(np.median(np.diff(self.dates).astype("timedelta64[h]").astype(float))) / 24.0
         return "month" if 27.0 < days < 32.0 else "year" if 364.0 < days < 367.0 else ""

@@ -280,9 +280,12 @@ class EmissionFile:
         where = f"{self.place}: {name}"
         unit = emission_unit(str(attributes.get("units", "")), where)
         standard = pollutants().get(target.name.casefold())
-        basis = self.settings.basis.get(target.name) or self.settings.basis.get(found.name) or unit.basis
-        basis = basis or self.layout.basis.get(standard.name if standard else target.name, "")
-        return Field(name, target, found.sector, unit, _molar_mass(attributes, where), basis, found.index, found.chosen)
+        told = self.settings.basis.get(target.name) or self.settings.basis.get(found.name) or unit.basis
+        basis = told or self.layout.basis.get(standard.name if standard else target.name, "")
+        own_mass = _molar_mass(attributes, where)  # kgC of isoprene has a mass of its own, which is not that of C
+        return Field(
+            name, target, found.sector, unit, 0.0 if told else own_mass, basis, found.index, found.chosen
+        )  # fmt: skip
 
     def _refuse(self, unknown: Sequence[str], targets: Targets) -> None:
         """Raise CaseError for variables that are not known."""

@@ -138,6 +138,9 @@ class _Group:
         self.profiled: dict[tuple[str, ...], list[str]] = {}
         self._check_extent()
         times, self._where = self._joined_times()
+        if len(self.files) > 1:
+            for reader in self.readers.values():
+                reader.dates = times["time"].values
         periods = read_periods(times, start, self.place)
         any_year = any(each.times.any_year for each in self.files)
         if settings.year is not None or settings.repeat == "year" or any_year:

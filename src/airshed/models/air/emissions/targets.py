@@ -37,17 +37,17 @@ class Target:
         basis     molecule or atom that the mass stands for: "NO2", "C"; "" for the substance itself
         own_mass  mass of a mole in the file [kg/mol], 0 if the file does not give it
 
-        Raises CaseError if the mass of a mole is unknown.
+        Raises CaseError if the mass of a mole is unknown, or a basis that is another molecule.
         """
         if self.in_kg and not self.mass:
             if basis == "C" and self.carbon:
                 return 1.0 / self.carbon
             if basis:
-                raise CaseError(
-                    f"{where}: a mass of {self.name} as {basis} cannot be converted; give it as mass of {self.name}"
-                )
+                raise self._without_basis(basis, where)
             return 1.0
-        per_mole = own_mass or self._of_basis(basis) or self.mass
+        per_mole = own_mass or (self._of_basis(basis) if basis not in ("", self.name) else self.mass)
+        if not per_mole and basis not in ("", self.name):
+            raise self._without_basis(basis, where)
         if not per_mole:
             raise CaseError(
                 f"{where} is a mass: it needs the attribute molar_mass in kg/mol, such as 0.046, since the composition "
@@ -60,6 +60,11 @@ class Target:
         if self.in_kg and not self.mass:
             raise CaseError(f"{where}: moles of the mixture {self.name} cannot be split; give a mass, or its compounds")
         return self.mass if self.in_kg else 1.0
+
+    def _without_basis(self, basis: str, where: str) -> CaseError:
+        return CaseError(
+            f"{where}: a mass of {self.name} as {basis} cannot be converted; give it as mass of {self.name}"
+        )
 
     def _of_basis(self, basis: str) -> float:
         if basis == "C":
@@ -95,7 +100,7 @@ class Targets:
         )
         known = pollutants().get(folded(name))
         if own and not (known and known.name in _IN_SPLIT):
-            return Target(own, ((own, 1.0),), self._mass(own), carbon=known.carbon if known else 0.0)
+            return Target(own, ((own, 1.0),), self._mass(own), carbon=self._carbon(own))
         standard = known.name if known else name
         pollutant = next((each for each in (name, standard, *_ALIASES.get(standard, ())) if each in self.split), "")
         if pollutant in _IN_SPLIT or (pollutant and standard not in self.emissions):
@@ -104,7 +109,7 @@ class Targets:
             made = tuple(self.emissions.of(standard).items())
             kept = tuple((each, factor) for each, factor in made if each in self.species)
             mass = known.mass if known else self._compound_mass(standard)
-            return Target(standard, kept, mass, carbon=known.carbon if known else 0.0)
+            return Target(standard, kept, mass, carbon=self._carbon(standard))
         return Target(standard, ()) if known else None
 
     def _pollutant(self, name: str) -> Target:
@@ -124,6 +129,12 @@ class Targets:
     def _mass(self, species: str) -> float:
         known = pollutants().get(folded(species))
         return float(self.masses.get(species) or (known.mass if known else 0.0))
+
+    def _carbon(self, name: str) -> float:
+        """Return the atoms of carbon in a molecule of a species or compound; 0 if they are unknown."""
+        known = pollutants().get(folded(name))
+        told = (known.carbon if known else 0.0) or self.emissions.carbon.get(name, 0.0)
+        return told or next((each.carbon or 0.0 for of in self.split.values() for each in of if each.name == name), 0.0)
 
     def _compound_mass(self, name: str) -> float:
         return next((each.molar_mass for of in self.split.values() for each in of if each.name == name), 0.0)
