@@ -29,7 +29,7 @@ class FieldReader:
     """Reader of the values of one file.
 
     cleared  notices of missing and negative values that count as no emission, by variable
-    dates    of all files with the same fields, which tell months from years; none without times
+    dates    of all files with the same fields, which distinguish months from years; none without times
     """
 
     def __init__(self, file: "EmissionFile") -> None:
