@@ -3,7 +3,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airshed.grid.coordinates import around_meridian, faces_around
 from airshed.grid.weights import Weights, apply
+
+
+def test_longitudes_around_a_meridian() -> None:
+    lon = np.array([355.0, -190.0, 179.0])
+    assert around_meridian(lon, 0.0) == pytest.approx([-5.0, 170.0, 179.0])
+    assert around_meridian(lon, 270.0) == pytest.approx([355.0, 170.0, 179.0])
+
+
+def test_faces_around_centres() -> None:
+    assert faces_around(np.array([0.0, 1.0, 3.0])) == pytest.approx([-0.5, 0.5, 2.0, 4.0])
+    assert faces_around(np.array([7.0])) == pytest.approx([6.5, 7.5])
 
 
 def test_apply_works_on_the_last_two_axes() -> None:

@@ -85,6 +85,14 @@ def test_of_two_intervals_that_end_at_a_time_the_shorter_counts(tmp_path: Path) 
         assert [str(each)[11:13] for each in found["tp_since"].values] == ["00", "06"]
 
 
+@pytest.mark.parametrize("edition", [1, 2])
+def test_intervals_may_be_shorter_than_an_hour(tmp_path: Path, edition: int) -> None:
+    rain = surface("tp", 2.0, edition=edition, stepType="accum", stepUnits="m", stepRange="0-30")
+    with open_file(write(tmp_path / "a.grib", rain)) as found:
+        assert str(found["time"].values[0])[11:16] == "00:30"
+        assert str(found["tp_since"].values[0])[11:16] == "00:00"
+
+
 def test_a_mean_flux_is_a_sum(tmp_path: Path) -> None:
     flux = surface("avg_sdswrf", 100.0, stepType="avg", stepRange="0-3")
     with open_file(write(tmp_path / "a.grib", flux)) as found:

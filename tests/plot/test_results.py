@@ -7,7 +7,6 @@ import pytest
 import xarray as xr
 
 from airshed.core.errors import DataError
-from airshed.grid.coordinates import faces_around
 from airshed.plot.results import Results
 
 RUN = Path("run")
@@ -79,11 +78,6 @@ def test_a_file_that_is_no_run_is_refused(small: xr.Dataset) -> None:
         Results(small.assign_coords(time=np.arange(9.0)), RUN)
     with pytest.raises(DataError, match="no field"):
         Results(small[["lat"]].assign_coords(time=small.time, lon=small.lon), RUN).chosen(None)
-
-
-def test_edges_lie_midway() -> None:
-    np.testing.assert_allclose(faces_around(np.array([0.5, 1.5, 2.5])), [0, 1, 2, 3])
-    np.testing.assert_allclose(faces_around(np.array([7.0])), [6.5, 7.5])
 
 
 def test_edges_in_the_file_come_first(small: xr.Dataset) -> None:

@@ -42,7 +42,6 @@ _GROUND: Final = frozenset({
 })  # fmt: skip
 _HEIGHTS: Final = {"2t": 2, "2d": 2, "10u": 10, "10v": 10}
 _RATES: Final = frozenset({"W m**-2", "kg m**-2 s**-1"})
-_STEP_SECONDS: Final = {0: 60, 1: 3600, 2: 86400, 10: 3 * 3600, 11: 6 * 3600, 12: 12 * 3600, 13: 1}
 _L137: Final = 2 * 138
 """Number of half-level coefficients in a message of ECMWF's 137-level model."""
 
@@ -219,16 +218,15 @@ def _described(path: Path, library: Any, handle: Any, pieces: tuple[Piece, ...])
 
     # valid time, and the interval of a sum or mean
     time = _moment(key("validityDate"), key("validityTime"))
-    steps, each = key("endStep", 0) - key("startStep", 0), _STEP_SECONDS.get(key("stepUnits", 1), 3600)
-    of_interval = key("stepType") in ("accum", "avg") and steps > 0
-    if key("stepType") == "accum" and not of_interval:
+    seconds = _interval(library, handle) if key("stepType") in ("accum", "avg") else 0
+    if key("stepType") == "accum" and not seconds:
         return f"{original} (sum over no time)"
 
     # unit: heights instead of geopotential, sums instead of means of rates
-    factor, seconds = _FACTORS.get(original, 1.0), float(steps * each)
+    factor = _FACTORS.get(original, 1.0)
     if original == "z" and not levels:
         unit, factor = "m", 1.0 / GRAVITY
-    since = time - np.timedelta64(int(seconds), "s") if of_interval and name != "tcc" else time
+    since = time if name == "tcc" else time - np.timedelta64(seconds, "s")
     if unit in _RATES and since != time:
         unit, factor = ("J m**-2" if unit == "W m**-2" else "kg m**-2"), factor * seconds
     elif unit in _RATES:
@@ -237,6 +235,13 @@ def _described(path: Path, library: Any, handle: Any, pieces: tuple[Piece, ...])
         pieces, name, original, levels, number * _PRESSURE.get(kind, 1.0), time, since, unit, factor,
         str(key("md5GridSection")), bool(key("uvRelativeToGrid", 0)),
     )  # fmt: skip
+
+
+def _interval(library: Any, handle: Any) -> int:
+    """Return the length of the interval of a sum or mean [s]; it changes the unit of the steps of the handle."""
+    library.codes_set(handle, "stepUnits", "s")
+    start, end = (library.codes_get_long(handle, name) for name in ("startStep", "endStep"))
+    return max(int(end - start), 0)
 
 
 def _moment(date: int, clock: int) -> np.datetime64:
