@@ -93,8 +93,24 @@ def test_the_command_runs_nests_together(tmp_path: Path, monkeypatch: pytest.Mon
     assert (
         "2 species of the outer run outer in this program" in (tmp_path / "runs" / "middle" / "summary.txt").read_text()
     )
+    assert "runs/middle: output.nc, summary.txt" in done.stdout
     again = CliRunner().invoke(app, ["run", "outer", "middle", "--threads", "1"])
     assert (again.exit_code, "hold the finished runs of these cases" in again.stderr) == (0, True)
+
+
+def test_the_results_of_a_nest_belong_to_its_outer_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another outer case gives the nest a new folder; with the first one again, its first results are found."""
+    monkeypatch.chdir(tmp_path)
+    short = {"time": {"start": "2022-06-01T00:00:00Z", "length": "30 min", "step": "5 min"}}
+    stronger = {**short, "emissions": {"point": [{**CHIMNEY["point"][0], "rate": "2 mol/s"}]}}
+    command = ["run", "outer", "middle", "--threads", "1", "--quiet"]
+    for outer in (short, stronger):
+        cases(tmp_path, outer=outer, middle=short)
+        assert CliRunner().invoke(app, command).exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["middle", "middle-2", "outer", "outer-2"]
+    cases(tmp_path, outer=short, middle=short)
+    again = CliRunner().invoke(app, command[:-1])
+    assert "runs/outer, runs/middle hold the finished runs of these cases" in again.stderr
 
 
 @pytest.mark.parametrize(("arguments", "reason"), [

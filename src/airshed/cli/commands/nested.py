@@ -1,6 +1,7 @@
 """`airshed run CASE NEST ...`: a case and its nests in one program."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ def run_cases(
     quiet: bool, verbose: bool,
 ) -> None:  # fmt: skip
     """Run a case and its nests together, and show their summaries; each has a folder, in `output` where it is given."""
+    from airshed.cli.commands.run import result_facts
     from airshed.cli.first_rank import is_first, made_folder, on_first
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.progress import progress_for
@@ -53,8 +55,8 @@ def run_cases(
         if is_first():
             say("airshed: stopped; run the cases again, or the first one alone with --resume", err=True)
         raise typer.Exit(INTERRUPTED)
-    for summary in summaries if not silent else ():
-        show(summary)
+    for summary, folder in zip(summaries if not silent else (), found, strict=False):
+        show(replace(summary, facts={**summary.facts, **result_facts(folder)}))
 
 
 def _are_finished(cases: "list[Case]", folders: list[Path]) -> bool:

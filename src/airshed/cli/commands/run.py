@@ -193,7 +193,7 @@ def _simulate(
     for fact in summary.warnings if is_first() else ():
         say(f"airshed: {fact}: {summary.facts[fact]}", err=True)
     last = _maximum(folder) if has_map and brief and not quiet else {}
-    return replace(summary, facts={**summary.facts, **last, **_results(folder, has_map=has_map)})
+    return replace(summary, facts={**summary.facts, **last, **result_facts(folder, has_map=has_map)})
 
 
 def _maximum(folder: Path) -> dict[str, str]:
@@ -207,7 +207,7 @@ def _maximum(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _results(folder: Path, *, has_map: bool) -> dict[str, str]:
+def result_facts(folder: Path, *, has_map: bool = True) -> dict[str, str]:
     """Return as facts the files of a run, and the command that draws them."""
     from airshed.io.folder import SUMMARIES
     from airshed.io.run_state import read_state, results

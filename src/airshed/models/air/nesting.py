@@ -11,6 +11,7 @@ import numpy as np
 from airshed.core.alarm import INSTANT
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
+from airshed.core.files import note_input
 from airshed.core.text import listed
 from airshed.io.grid_file import FileGrid
 from airshed.kernels.boundary import BoundaryForcing, FaceCells, PackedBoundary
@@ -94,6 +95,9 @@ class LiveBoundary:
             ("boundary", f"{len(shared)} species of the outer run {self._outer.case.name} in this program{others}")
         )
         model.forcing.boundary = self
+        for path in (self._outer.case.file, *self._outer.input_files):  # the results of the nest depend on them
+            if path is not None:
+                note_input(path)
         self.record()
 
     def record(self) -> None:

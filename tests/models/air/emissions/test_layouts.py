@@ -578,6 +578,57 @@ def test_the_same_field_twice_is_refused(tmp_path: Path) -> None:
         read(*paths)
 
 
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("TOTALS_flx", "TRO_flx"), "TOTALS_flx.nc has the total of NOx that .*TRO_flx.nc also has"),
+        (("TRO_emi", "TOTALS_emi"), "TOTALS_emi.nc has the total of NOx that .*TRO_emi.nc also has"),
+        (("TOTALS_emi", "TOTALS_flx"), "has the total of NOx"),
+        (("TRO_emi", "TRO_flx"), "has the same NOx that .* it would be emitted twice: give one of them"),
+    ],
+)
+def test_a_total_with_its_sectors_and_amounts_with_their_fluxes_are_refused(
+    tmp_path: Path, names: tuple[str, str], reason: str
+) -> None:
+    units = {"emi": ("emissions", "Tonnes"), "flx": ("fluxes", "kg m-2 s-1")}
+    paths = []
+    for name in names:
+        variable, unit = units[name[-3:]]
+        path = tmp_path / f"v8.1_FT2022_AP_NOx_2022_{name}.nc"
+        paths.append(write(path, {variable: (1.0, {"units": unit, "substance": "NOx"})}))
+    with pytest.raises(CaseError, match=reason):
+        read(*paths)
+    assert [len(read(path)) for path in paths] == [1, 1]  # each alone is right
+
+
+def test_totals_of_different_pollutants_are_added(tmp_path: Path) -> None:
+    told = {"units": "kg m-2 s-1"}
+    names = ("NOx_2022_TOTALS_flx", "CO_2022_TOTALS_flx")
+    paths = [write(tmp_path / f"v8.1_FT2022_AP_{name}.nc", {"fluxes": (1.0, told)}) for name in names]
+    assert len(read(*paths)) == 2
+
+
+def test_keys_that_fit_nothing_in_the_files_are_reported(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.nc", {"emi_nox": (1.0, {"units": "kg m-2 s-1"})})
+    (source,) = read(path, species={"emi_nox": "NOx", "emi_co": "CO"}, sectors={"emi_*": "F", "emi_nxo": "G"})
+    unused = [line for line in source.notes() if "fits nothing in the files" in line]
+    assert [line.split("a.nc: ")[1].split(",")[0] for line in unused] == [
+        "species has 'emi_co'",
+        "sectors has 'emi_nxo'",
+    ]
+
+
+def test_a_mapping_to_an_unknown_name_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.nc", {"emissions": (1.0, {"units": "kg m-2 s-1"})})
+    with pytest.raises(CaseError, match=r"species of emissions = 'NOxx' is neither .*; did you mean NOx\?"):
+        read(path, species={"emissions": "NOxx"})
+
+
+def test_a_field_without_units_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="CO has no units; add the attribute units"):
+        read(write(tmp_path / "a.nc", {"CO": (1.0, {})}))
+
+
 def test_unstructured_grids_are_refused() -> None:
     data = xr.Dataset({"nox_anth_sum": (("Time", "nCells"), np.ones((1, 9)), {"units": "kg m-2 s-1"})})
     with pytest.raises(DataError, match=r"cells of an unstructured grid; regrid it"):

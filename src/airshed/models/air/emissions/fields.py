@@ -122,6 +122,7 @@ class EmissionFile:
         self.times: FileTimes = read_times(self.dataset, self.place, settings.year or self.year)
         self.left_out: list[str] = []
         self.skipped: list[str] = []
+        self.sectors: set[str] = set()
         self.fields = self._fields(targets)
 
     def close(self) -> None:
@@ -175,6 +176,12 @@ class EmissionFile:
                 self.skipped.append(name)
                 continue
             target = targets.of(found.name) if found.name else None
+            if target is None and found.given:
+                known = {each.name for each in pollutants().values()} | set(targets.species or ())
+                raise CaseError(
+                    f"emissions.gridded: species of {name} = {found.name!r} is neither a pollutant nor a species of "
+                    f"the mechanism; {suggestion(found.name, known)}"
+                )
             if target is None:
                 unknown.append(name)
             elif not target.parts:
@@ -256,6 +263,7 @@ class EmissionFile:
 
     def _sector(self, name: str, found: str) -> str:
         """Return the sector of a variable by the settings, or the GNFR sector of a sector of the file."""
+        self.sectors.add(found.casefold())
         for pattern, sector in self.settings.sectors.items():
             if fnmatchcase(name, pattern) or pattern.casefold() == found.casefold():
                 return sector_of(sector) or sector
@@ -296,6 +304,19 @@ class EmissionFile:
             f"{self.place}: {what} of the mechanism; {suggestion(name, known)}. "
             f'In [[emissions.gridded]], map it: species = {{ "{name}" = "NOx" }}, or to "none" to omit it'
         )
+
+
+def unused_keys(files: Sequence[EmissionFile], settings: FieldSettings) -> list[str]:
+    """Return notices of keys of ``species`` and ``sectors`` that fit no variable and no sector of the files."""
+    names = {str(name) for file in files for name in file.dataset}
+    sectors = {sector for file in files for sector in file.sectors}
+    return [
+        f"{files[0].place}: {setting} has {key!r}, which fits nothing in the files: it has no effect"
+        for setting in ("species", "sectors")
+        for key in getattr(settings, setting)
+        if not any(fnmatchcase(name, key) for name in names)
+        and not (setting == "sectors" and key.casefold() in sectors)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from airshed.core.files import resource
 from airshed.core.text import listed
 from airshed.grid import Grid
 from airshed.models.air.emissions.field_values import FieldReader
-from airshed.models.air.emissions.fields import EmissionFile, Field, FieldSettings, emission_files
+from airshed.models.air.emissions.fields import EmissionFile, Field, FieldSettings, emission_files, unused_keys
 from airshed.models.air.emissions.gridded import (
     SHIPPED_TABLES,
     FileTotal,
@@ -24,6 +25,7 @@ from airshed.models.air.emissions.gridded import (
     SectorProfile,
     stored_mass,
 )
+from airshed.models.air.emissions.names import is_total, rest_of
 from airshed.models.air.emissions.periods import read_periods
 from airshed.models.air.emissions.places import CellPlaces
 from airshed.models.air.emissions.profiles import read_height_profiles, read_time_profiles
@@ -102,7 +104,10 @@ def read_gridded(
     paths = [Path(each) if isinstance(each, str) else each for each in data]
     with emission_files(paths, grid, context.targets, settings) as files:
         groups = [_Group(members, grid, start, settings, context) for members in _groups(files)]
-        return [source for group in groups for source in group.sources(places)]
+        found = [source for group in groups for source in group.sources(places)]
+        if found:
+            found[0].add_notices(unused_keys(files, settings))
+        return found
 
 
 def _groups(files: Sequence[EmissionFile]) -> list[list[EmissionFile]]:
@@ -116,7 +121,29 @@ def _groups(files: Sequence[EmissionFile]) -> list[list[EmissionFile]]:
                 f"{members[0].place} and {members[1].place} have the same fields, and no times to separate them; "
                 "they would be emitted twice: give one of them"
             )
+    _check_once([members[0] for members in found.values()])
     return list(found.values())
+
+
+def _check_once(files: Sequence[EmissionFile]) -> None:
+    """Raise CaseError if a file of an inventory has the total of a pollutant that another file also has.
+
+    The same holds for amounts and fluxes of one sector, whose files have the same name but for ``emi`` or ``flx``.
+    """
+    by_pollutant: dict[tuple[str, str], list[tuple[Path, str]]] = {}
+    for file in files:
+        for each in file.fields if file.path is not None and file.layout.file_name else ():
+            assert file.path is not None
+            by_pollutant.setdefault((file.layout.name, each.target.name), []).append((file.path, each.sector))
+    for (_, name), found in by_pollutant.items():
+        for (path, sector), (other, other_sector) in permutations(dict.fromkeys(found), 2):
+            total = is_total(path.stem)
+            same = sector == other_sector and rest_of(path.stem) == rest_of(other.stem)
+            if path != other and (total or same):
+                what = "the total of" if total else "the same"
+                raise CaseError(
+                    f"{path} has {what} {name} that {other} also has; it would be emitted twice: give one of them"
+                )
 
 
 class _Group:

@@ -17,7 +17,7 @@ from airshed.models.air.species_map.parts import read_table
 _WORD: Final = re.compile(r"[A-Za-z0-9]+(?:\.[0-9]+)?")
 _TOTALS: Final = frozenset({"sum", "total", "totals", "tot", "sumallsectors", "all", "allsectors"})
 _GENERAL: Final = frozenset(
-    {"emi", "emis", "emission", "emissions", "flux", "fluxes", "sector", "anth", "anthro", "em"}
+    {"emi", "emis", "emission", "emissions", "flux", "fluxes", "flx", "sector", "anth", "anthro", "em"}
 )
 _GNFR: Final = re.compile("([A-M])[0-9]?")
 

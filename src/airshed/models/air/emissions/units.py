@@ -43,6 +43,9 @@ class EmissionUnit:
 
 def emission_unit(text: str, where: str) -> EmissionUnit:
     """Return the meaning of a unit in a file; raise DataError for a unit that is not one of emission."""
+    if not text.strip():
+        raise DataError(f'{where} has no units; add the attribute units, such as "kg m-2 s-1"')
+
     # molecule of the mass, and the word "cell"
     plain, basis = " ".join(text.split()), ""
     plain = _MOLECULE.sub(r"\1", plain)
