@@ -99,7 +99,7 @@ def spoil(**changes):
         (spoil(value=-1.0), "CO is -1 at lat 50.7, lon 1, level 0"),
         (spoil(value=np.nan), "CO is nan at lat 50.7, lon 1"),
         (spoil(attributes={"units": "ppb"}), "CO: units"),
-        (spoil(attributes={"units": ""}), "CO: units"),
+        (spoil(attributes={"units": ""}), "CO has no units; add the attribute"),
         (spoil(attributes={"units": "kg m-2 month-1"}), "divide by the seconds of each month"),
         (lambda data: data.expand_dims(level=[20.0, 92.0]), "its levels are 20.0, 92.0; they must be the indices"),
         (lambda data: data.expand_dims(level=[1, 0]), "its levels are 1, 0; they must be"),
