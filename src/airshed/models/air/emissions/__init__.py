@@ -1,4 +1,4 @@
-"""Emission: the inventory of national totals, prescribed fields, single sources, and their shared parts."""
+"""Emission: the inventory of national totals, gridded files, stacks, single sources, and their shared parts."""
 
 from airshed.models.air.emissions.builder import build_inventory
 from airshed.models.air.emissions.fields import FieldSettings
