@@ -567,6 +567,8 @@ def test_levels_are_heights_or_layers(tmp_path: Path) -> None:
         read_gridded([data], GRID, START)
     (source,) = read_gridded([data], GRID, START, FieldSettings(levels=[60.0, 150.0]))
     assert source.rate(0.0).sum(axis=(0, 2, 3)) == pytest.approx(800.0 * np.array([1 / 3, 2 / 3 + 4 / 9, 5 / 9]))
+    (high,) = read_gridded([data], GRID, START, FieldSettings(levels=[20.0, 3020.0]))  # the layers end at 1000 m
+    assert high.rate(0.0).sum(axis=(0, 2, 3)) == pytest.approx(800.0 * np.array([1.0, 80 / 3000, 2920 / 3000]))
 
 
 def test_the_same_field_twice_is_refused(tmp_path: Path) -> None:

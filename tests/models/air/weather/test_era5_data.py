@@ -198,3 +198,5 @@ def test_the_air_mass_is_the_same_in_runs_of_any_length() -> None:
     assert np.allclose(long.at(np.datetime64("2022-08-31T06")), 0.25 * first + 0.75 * second)
     assert np.array_equal(long.at(np.datetime64("2022-09-01T05")), second)
     assert float((second - first).min()) > 1.0
+    by_logarithm = dataset.drop_vars("sp").assign(lnsp=np.log(dataset.sp))
+    assert np.allclose(air_mass_of(by_logarithm, range(54)).planes, long.planes, rtol=1e-12)
