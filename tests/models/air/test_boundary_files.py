@@ -17,6 +17,7 @@ from airshed.core.constants import GAS_CONSTANT, MOLAR_MASS_DRY_AIR
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.grid import Grid
 from airshed.io.model_levels import half_levels
+from airshed.io.model_output import ModelOutput
 from airshed.kernels.boundary import FaceCells
 from airshed.mechanism import load_mechanism
 from airshed.models.air.boundary.files import FileBoundary, OuterSpecies, open_outputs, outer_species
@@ -191,6 +192,26 @@ def test_values_are_linear_in_time_and_in_place(tmp_path: Path) -> None:
     found = at(model_of(cams(tmp_path / "file.nc", uniform, change=change)))["O3"]
     expected = 50e-9 * (1.0 + 0.01 * (13.0 + 1.0 / 3.0) + 0.02 * LON + 0.03 * LAT)
     assert np.abs(found / expected - 1.0).max() < 1e-10
+
+
+def test_means_over_an_interval_are_those_of_its_middle(tmp_path: Path) -> None:
+    def change(data: xr.Dataset) -> xr.Dataset:
+        ends = np.stack([TIMES, TIMES + np.timedelta64(6, "h")], axis=1)
+        time = data.time.assign_attrs(bounds="time_bnds")
+        time.encoding["units"] = "hours since 2022-08-01"
+        return data.assign_coords(time=time).assign(time_bnds=(("time", "nv"), ends))
+
+    model = model_of(cams(tmp_path / "file.nc", uniform, change=change))
+    assert np.array_equal(model.times("go3"), TIMES + np.timedelta64(3, "h"))
+
+
+def test_flags_of_the_io_api_have_minutes_and_seconds() -> None:
+    data = xr.Dataset(
+        {"TFLAG": (("TSTEP", "VAR", "DATE-TIME"), np.array([[[2024060, 233015]], [[2024061, 3015]]]))},
+    )
+    found = ModelOutput(data, "a file").times
+    assert found is not None
+    assert found.tolist() == np.array(["2024-02-29T23:30:15", "2024-03-01T00:30:15"], "datetime64[ns]").tolist()
 
 
 def test_two_cells_beyond_each_face_have_values_of_their_own(tmp_path: Path) -> None:
