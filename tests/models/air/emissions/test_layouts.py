@@ -635,3 +635,10 @@ def test_unstructured_grids_are_refused() -> None:
     data = xr.Dataset({"nox_anth_sum": (("Time", "nCells"), np.ones((1, 9)), {"units": "kg m-2 s-1"})})
     with pytest.raises(DataError, match=r"cells of an unstructured grid; regrid it"):
         read_gridded([data], GRID, START)
+
+
+def test_a_part_of_a_cell_is_replaced_for_all_species_of_a_field(tmp_path: Path) -> None:
+    (source,) = read(write(tmp_path / "e.nc", {"nox": (1e-9, {"units": "kg m-2 s-1"})}))
+    covered = np.full(GRID.shape[1:], 0.25)
+    assert source.without(covered, ("NO", "NO2")).rate(0.0) == pytest.approx(0.75 * source.rate(0.0))
+    assert np.array_equal(source.without(covered, ("NO",)).rate(0.0), source.rate(0.0))
