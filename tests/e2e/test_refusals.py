@@ -4,6 +4,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -275,9 +276,10 @@ def test_no_permission(pristine: Path, sealed: Path) -> None:
         assert "there is no permission to write there" in refused_here("run", pristine, "--output", place)
 
 
-def test_a_full_disk(pristine: Path, tmp_path: Path) -> None:
+def test_a_full_disk(pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk is simulated by a limit on the size of files, which every file system and user has."""
     folder = tmp_path / "run"
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the limit would truncate the bytecode of modules
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
     try:

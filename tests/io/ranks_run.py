@@ -101,6 +101,7 @@ def simulate(options, strategy, folder, ranks):
                 os.kill(os.getpid(), signal.SIGKILL)
             if step == options.limit_at and ranks.rank == options.victim:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                sys.dont_write_bytecode = True  # the limit would truncate the bytecode of modules
                 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
             if not options.careless:
                 pending.release(step)
