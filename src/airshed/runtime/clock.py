@@ -117,7 +117,10 @@ class Clock:
         if change <= self.end + INSTANT:
             return False
         endless = not isfinite(min(change, self._next_due(now)))
-        return endless or self._divide(now, inf) != self._planned
+        try:
+            return endless or self._divide(now, inf) != self._planned
+        except CaseError:  # a longer run would have too many steps until its first due time
+            return True
 
     def _divide(self, now: float, run_end: float) -> list[float]:
         hard = run_end, self._model.next_change()

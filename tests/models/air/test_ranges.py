@@ -22,6 +22,7 @@ CASE: dict[str, Any] = {
     "emissions": {
         "point": [{"species": "TRACER", "lon": 5.0, "lat": 5.0, "rate": "1 mol/s"}],
         "area": [{"lon": [0, 10], "lat": [0, 10], "rates": {"TRACER": "1 mol/m2/s"}}],
+        "gridded": [{"files": ["emission.nc"]}],
     },
     "output": [{}],
     "assimilation": {"control": [{"name": "all", "species": ["TRACER"]}]},
@@ -53,7 +54,10 @@ def extremes_of(each: Setting) -> list[Any]:
         return [{"TRACER": value} for value in values]
     if "list" in each.kind:
         other = f"10 {unit}" if each.key == "receptor.time" else 10
-        return [[value] if each.key in ("grid.layers", "time.restarts") else [value, other] for value in values]
+        return [
+            [value] if each.key in ("grid.layers", "time.restarts", "emissions.gridded.N.levels") else [value, other]
+            for value in values
+        ]
     return values
 
 

@@ -13,6 +13,7 @@ from airshed.core.settings import Number, Section, Switch, Whole, quantity_range
 from airshed.core.units import Quantity
 
 Factor = Annotated[Number, Field(ge=0.0, le=1e6)]
+MissingMark = Annotated[Number, Field(ge=-1e40, le=1e40)]
 LevelTop = Annotated[Quantity, quantity_range("m", least="0.1 m", most="100 km")]
 
 
@@ -57,7 +58,7 @@ class GriddedSection(Section):
     missing: Literal["refuse", "zero"] = setting(
         "refuse", "Treatment of missing values in the area: `zero` takes them as no emission."
     )
-    missing_values: tuple[Number, ...] = setting(
+    missing_values: tuple[MissingMark, ...] = setting(
         (), "Numbers that mark missing values, which the files do not declare."
     )
     negative: Literal["refuse", "zero"] = setting(
