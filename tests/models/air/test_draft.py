@@ -151,3 +151,10 @@ def test_concentrations_of_another_model_are_the_boundary(tmp_path: Path) -> Non
     result = new(tmp_path / "mine", "--from", *files)
     assert result.exit_code == 0, result.output
     assert Case.load(tmp_path / "mine").boundary.files
+
+
+def test_files_of_no_known_kind_are_named(tmp_path: Path) -> None:
+    xr.Dataset({"height": (("lat", "lon"), np.ones((3, 4)), {"units": "m"})}).to_netcdf(tmp_path / "ground.nc")
+    result = new(tmp_path / "mine", "--from", write_era5(tmp_path / "a.nc"), tmp_path / "ground.nc")
+    assert result.exit_code == 0, result.output
+    assert "not used  ground.nc: neither weather nor emission nor concentrations" in result.output

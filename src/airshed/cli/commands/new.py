@@ -71,6 +71,8 @@ def new(
             notices = check_case(case)
     except AirshedError as error:
         raise type(error)(f"{case_file} is written, but does not run yet: {error}") from None
+    for name in draft.unused:
+        say(f"not used  {name}: neither weather nor emission nor concentrations")
     for line in [*draft.lacking, *notices]:
         say(f"missing  {line}")
     say(f"{case_file} is written; next: airshed run {folder}")

@@ -119,10 +119,12 @@ class Draft:
 
     text     case file with comments
     lacking  missing input, and the option that gives it
+    unused   files of no known kind
     """
 
     text: str
     lacking: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
 
 
 def draft_case(
@@ -160,13 +162,13 @@ def draft_case(
     if not found:
         given = listed([path.name for path in files], 4) or "none is given"
         raise CaseError(
-            f"no file has weather ({given}); give WRF output or ERA5 files with the wind on levels to --from"
+            f"no file has weather ({given}); give WRF output, or files of ERA5, GFS or others with the wind on levels"
         )
     if len(found) > 1:
         given = " and ".join(f"{kind} ({kinds[kind][0].name})" for kind in found)
         raise CaseError(f"a case has weather of one kind; the files are of {given}")
     weather = inspect_weather(found[0], kinds[found[0]])
-    draft = Draft("", [f"a use of {path.name}: it is of no known kind" for path in kinds.get("other", ())])
+    draft = Draft("", unused=[path.name for path in kinds.get("other", ())])
     parts = [
         _heading(folder, weather),
         _grid(folder, weather, area, spacing),
