@@ -18,9 +18,9 @@ export function Paint() {
   if (!selected.paintable) return <p class="empty">{selected.name} cannot be painted. Select one of the fields that can: {paintable()}.</p>;
   const scale = unit.value && !unit.value.byAir ? unit.value : null;
   const inUnit = operation.value === "multiply" ? "" : ` [${scale?.label ?? selected.unit}]`;
+  const corners = drawn.value.map(placeOf).filter((each) => each !== null); // none before the places of a projected map arrive
   const paint = async (event: Event) => {
     event.preventDefault();
-    const corners = drawn.value.map(placeOf).filter((each) => each !== null);
     const done = await change(
       {
         kind: "paint", variable: selected.name, operation: operation.value, value: inOwnUnit(value.value, operation.value, scale),
@@ -47,7 +47,7 @@ export function Paint() {
             </label>
             <Number label={`Value${inUnit}`} value={value.value} set={(next) => (value.value = next)} />
           </div>
-          <button type="submit" class="main" disabled={drawn.value.length < 3}>Paint</button>
+          <button type="submit" class="main" disabled={corners.length < 3}>Paint</button>
         </fieldset>
       </form>
     </details>
