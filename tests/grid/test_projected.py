@@ -254,3 +254,20 @@ def test_nothing_outside_the_grid_names_separable_faces() -> None:
     outside = (path for path in SOURCE.rglob("*.py") if path.parent != SOURCE / "grid")
     assert not {path: found for path in outside if (found := named(path.read_text(encoding="utf-8")))}
     assert named("width = grid.lon_faces[1] - lat_faces") == NAMES  # the test can fail
+
+
+def test_emission_around_a_pole_at_a_corner_of_cells_is_conserved() -> None:
+    faces = np.linspace(-3e5, 3e5, 7)
+    for latitude in (90.0, -90.0):
+        plane = projection("polar stereographic", 0.0, latitude, (np.sign(latitude) * 70.0,))
+        grid = Grid.mapped(plane, faces, faces, (0.0, 100.0))
+        lon = np.arange(-180.0, 180.1, 1.0)
+        lat = np.sort(np.sign(latitude) * np.arange(86.0, 90.01, 0.5))
+        area = np.outer(np.diff(np.sin(np.radians(lat))), np.radians(np.diff(lon)))
+        cap = np.where(np.abs(0.5 * (lat[1:] + lat[:-1]))[:, None] > 89.0, area, 0.0)
+        move = Regridder(lon, lat, grid)
+        assert move(cap).sum() == pytest.approx(cap.sum(), rel=1e-12)
+        sector = np.where((lon[:-1] >= 10.0) & (lon[:-1] < 12.0), cap, 0.0)
+        assert move(sector).sum() == pytest.approx(sector.sum(), rel=1e-12)
+        assert (move(cap) >= 0.0).all()
+        assert (move.target_area > 0.0).all()

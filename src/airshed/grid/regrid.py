@@ -5,7 +5,8 @@ An amount that is uniform over a source cell is distributed over the target cell
     W[t, s] = |target_t and source_s| / |source_s|,     sum over t of W[t, s] = 1 where the target covers the source.
 
 On a longitude-latitude grid the two axes separate if the latitude axis is sin(latitude), along which area is uniform;
-heights are a third axis of the same kind. Cells of any other target are quadrilaterals in the plane of the source.
+heights are a third axis of the same kind. Cells of any other target are quadrilaterals in the plane of the source; a
+cell with a corner at a pole has two corners there, at the longitudes of its neighbours.
 """
 
 from collections.abc import Iterator
@@ -94,7 +95,7 @@ class Regridder:
             self.target_area = target.cell_area
         else:
             x, y = source.from_lonlat(target.corner_lon, target.corner_lat)
-            cells = _quadrilaterals(x, _sines(y) if lonlat else y, source.period)
+            cells = _polygons(x, _sines(y) if lonlat else y, source.period, 1.0 if lonlat else 90.0)
             self._by_cell = _overlaps(cells, x_faces, y_even, source.period)
             scale = np.radians(1.0) * EARTH_RADIUS**2 if lonlat else 1.0
             self.target_area = scale * _area(cells).reshape(self._shape)
@@ -122,11 +123,15 @@ def _sines(lat_faces: Array) -> Array:
     return sines
 
 
-def _quadrilaterals(x: Array, y: Array, period: float) -> Array:
-    """Return the corners of cells (cells, 4, 2), anticlockwise, with the longitudes of each cell on the same turn."""
+def _polygons(x: Array, y: Array, period: float, pole: float) -> Array:
+    """Return the corners of cells (cells, 4 or 5, 2), anticlockwise, with the longitudes of each cell on one turn.
+
+    period, pole  of x, and value of y at the north pole; without a period there is no pole
+    """
     corners = [np.stack([part[:-1, :-1], part[:-1, 1:], part[1:, 1:], part[1:, :-1]], axis=-1) for part in (x, y)]
     cells = np.stack(corners, axis=-1).reshape(-1, 4, 2)
     if np.isfinite(period):
+        cells = _with_poles(cells, pole)
         steps = np.roll(cells[:, :, 0], -1, axis=1) - cells[:, :, 0]
         around = ((steps + 0.5 * period) % period - 0.5 * period).sum(axis=1)
         if np.any(np.abs(around) > 0.5 * period):
@@ -134,6 +139,21 @@ def _quadrilaterals(x: Array, y: Array, period: float) -> Array:
         first = cells[:, :1, 0]
         cells[:, :, 0] = first + (cells[:, :, 0] - first + 0.5 * period) % period - 0.5 * period
     return cells
+
+
+def _with_poles(cells: Array, pole: float) -> Array:
+    """Return cells with each corner at a pole as two: a pole has every longitude, and is a line in the plane."""
+    at_pole = np.abs(cells[..., 1]) > pole * (1.0 - _SLIVER)
+    if not at_pole.any():
+        return cells
+    number = np.argmax(at_pole, axis=1)
+    rows = np.arange(len(cells))
+    # The corner comes last, then once more with the longitude of the first one; other cells repeat their last corner.
+    turned = cells[rows[:, None], (number[:, None] + 1 + np.arange(4)) % 4]
+    doubled = np.concatenate([turned, turned[:, -1:]], axis=1)
+    polar = at_pole.any(axis=1)
+    doubled[polar, 3, 0], doubled[polar, 4, 0] = doubled[polar, 2, 0], doubled[polar, 0, 0]
+    return doubled
 
 
 def _overlaps(cells: Array, x_faces: Array, y_faces: Array, period: float) -> _SparseMatrix:
