@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 const AXE = new URL("../../web/node_modules/axe-core/axe.min.js", import.meta.url);
-const PANELS = ["View", "Place", "Steer", "Runs", "Budget", "About"];
+const PANELS = ["Fields", "Place", "What if?", "Budget", "Settings", "About"];
 const clock = (page) => page.locator(".clock");
 const step = async (page) => Number(await clock(page).getAttribute("data-step"));
 const atStep = (page, count) =>
@@ -103,7 +103,7 @@ export async function looks({ open, given }) {
 
 /** Change an emission factor on a branch, advance both runs, and show the difference. */
 export async function branches({ open, given, ask }) {
-  const page = await open({ view: { variable: given.variable, panel: "steer", lines: false, cities: false } });
+  const page = await open({ view: { variable: given.variable, panel: "settings", lines: false, cities: false } });
   await page.getByLabel("Add to emissions.scale").fill(given.pollutant);
   await page.getByLabel("Add to emissions.scale").press("Enter");
   await page.getByLabel(given.pollutant, { exact: true }).fill("0");
@@ -135,7 +135,7 @@ const CORNERS = ["ArrowUp", "ArrowUp", "Enter", ...Array(3).fill("ArrowRight"), 
 
 /** By keyboard only: switch a setting off and on, change a factor of a country and sector, release a species, paint an area. */
 export async function steers({ open, given }) {
-  const page = await open({ view: { variable: given.variable, panel: "steer" } });
+  const page = await open({ view: { variable: given.variable, panel: "settings" } });
   await page.route("**/info", async (route) => { // the description of the model is late on a busy machine
     await new Promise((done) => setTimeout(done, 300));
     await route.continue();
@@ -182,7 +182,7 @@ export async function steers({ open, given }) {
 
 /** Release a species at a place, then undo it. */
 export async function releases({ open, given, ask }) {
-  const page = await open({ view: { variable: given.species, panel: "steer" } });
+  const page = await open({ view: { variable: given.species, panel: "settings" } });
   await page.getByText("Accidental release").click();
   await page.getByLabel("Species").selectOption(given.species);
   await page.getByRole("button", { name: "Choose the place on the map" }).click();
@@ -200,7 +200,7 @@ export async function releases({ open, given, ask }) {
 
 /** Paint a polygon into the field. */
 export async function paints({ open, given }) {
-  const page = await open({ view: { variable: given.variable, panel: "steer", unit: "ppb" } });
+  const page = await open({ view: { variable: given.variable, panel: "settings", unit: "ppb" } });
   await page.getByText(`Paint ${given.variable}`).click();
   await page.getByRole("button", { name: "Draw an area on the map" }).click();
   for (const corner of given.corners) await page.mouse.click(...(await pixel(page, ...corner)));
@@ -341,7 +341,7 @@ export async function files({ open, given }) {
     const file = await download;
     saved.push([file.suggestedFilename(), readFileSync(await file.path()).subarray(0, 4).toString("latin1")]);
   }
-  await page.getByRole("tab", { name: "Runs" }).click();
+  await page.getByRole("tab", { name: "What if?" }).click();
   await page.getByText("Open another case").click();
   const choose = async (text) =>
     page.getByLabel("Or open your own case file").setInputFiles({ name: "mine.toml", mimeType: "text/plain", buffer: Buffer.from(text) });
@@ -362,7 +362,7 @@ export async function opens({ open, given }) {
       write.call(this, text, x, y);
     };
   };
-  const page = await open({ view: { panel: "runs" }, before });
+  const page = await open({ view: { panel: "scenario" }, before });
   await settle(page);
   await page.getByText("Open another case").click();
   await page.getByRole("button", { name: given.name }).click();

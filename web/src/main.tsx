@@ -1,14 +1,13 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import "./styles/page.css";
-import "./styles/panels.css";
+import "./styles/index.css";
 import { listen } from "./state/bindings";
 import { leave } from "./state/actions";
 import { followRecords } from "./state/recorded";
 import { begin } from "./state/store";
 import { look, read, view, written } from "./state/view";
 import { watch } from "./state/subscriptions";
-import { App } from "./ui/App";
+import { App } from "./ui/frame/App";
 
 const from = read(location.hash);
 if (from) look(from);

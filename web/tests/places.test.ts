@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { HUES } from "../src/maths/hues";
 import { curtain, hasLevels, marked, profiles, series, STEPS, subscriptions } from "../src/state/places";
-import { back, infos, latest } from "../src/state/store";
-import { look } from "../src/state/view";
+import { infos, latest } from "../src/state/store";
+import { look, showTime } from "../src/state/view";
 import { field, frame, gridInfo, model, receive, see } from "./samples";
 
 const LEVELS = { levels: [45, 150, 400] };
@@ -14,7 +14,7 @@ const OUT = [9, 50.5] as const;
 beforeEach(() => {
   infos.value = { main: model([field("O3", {}, 3)], LEVELS), two: model([field("O3", {}, 3)], LEVELS) };
   latest.value = {};
-  back.value = null;
+  showTime(null);
   see({ variable: "O3", unit: "ppb", panel: "place", places: [IN, OUT, ALSO] });
 });
 
@@ -125,7 +125,7 @@ describe("the cross-section", () => {
 describe("subscriptions", () => {
   it("are windows of one cell for each place on the map, while their panel is open", () => {
     expect(subscriptions().map((each) => [each.id, each.window])).toEqual([["profile:0", [0, 1, 0, 1]], ["profile:2", [1, 2, 2, 3]]]);
-    look({ panel: "view" });
+    look({ panel: "fields" });
     expect(subscriptions()).toEqual([]);
   });
 

@@ -2,9 +2,8 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { SIGNED, tableOf } from "../src/maths/colours";
 import { colours, comparing, difference, fields, positive, range, unit } from "../src/state/scale";
-import { back, grid, infos, latest, level, releasable, variables } from "../src/state/store";
-import { look } from "../src/state/view";
-import { watched } from "../src/state/view";
+import { grid, infos, latest, level, releasable, variables } from "../src/state/store";
+import { look, showTime, watched } from "../src/state/view";
 import { winds } from "../src/state/wind";
 import { field, frame, model, receive, see, variable } from "./samples";
 
@@ -13,7 +12,7 @@ const OF_MODEL = NAMES.map((name) => field(name, name === "T" ? { unit: "K" } : 
 
 beforeEach(() => {
   see({});
-  back.value = null;
+  showTime(null);
   latest.value = {};
   infos.value = { main: model(OF_MODEL), two: model(OF_MODEL) };
 });
@@ -59,9 +58,9 @@ describe("fields", () => {
   it("are those of the selected past time", () => {
     look({ variable: "C", unit: "ppb" });
     for (const seconds of [0, 60, 120]) receive("main", seconds, [seconds * 1e-9], { variable: "C" });
-    back.value = 60;
+    showTime(60);
     expect(shownValues()).toEqual([[60]]);
-    back.value = null;
+    showTime(null);
     expect(shownValues()).toEqual([[120]]);
   });
 

@@ -124,9 +124,9 @@ describe("the view in the address", () => {
 
   it("has a default, which an address without changes means", () => {
     expect(read('#view={"version":1}')).toEqual({
-      version: 1, session: "main", variable: "", level: 0, unit: null, colours: null, log: false, range: null, smooth: false,
+      version: 1, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: false, range: null, smooth: false,
       contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, other: null,
-      compare: "beside", speed: null, panel: "view", theme: "auto",
+      compare: "beside", speed: null, panel: "fields", theme: "auto",
     });
   });
 
@@ -153,7 +153,7 @@ describe("the view in the address", () => {
   test.each([
     ["unit", 7], ["colours", ["deep"]], ["range", "wide"], ["range", [0]], ["range", [0, null]], ["camera", { lon: 1 }], ["camera", [1, 2]],
     ["line", [[0, 0]]], ["line", [[0, 0], ["a", 1]]], ["other", {}], ["speed", "fast"], ["speed", Infinity], ["wind", "gale"],
-    ["panel", "secret"], ["places", [[1, 2, 3]]], ["places", [null]], ["variable", "x".repeat(1000)], ["constructor", 1],
+    ["panel", "secret"], ["places", [[1, 2, 3]]], ["places", [null]], ["variable", "x".repeat(1000)], ["at", "noon"], ["constructor", 1],
   ])("ignores invalid values of %s: %j", (key, value) => {
     const found = read(`#view=${encodeURIComponent(`{"version": ${VERSION}, "${key}": ${JSON.stringify(value)}}`)}`)!;
     expect(found).toEqual(read(`#view={"version":${VERSION}}`));

@@ -3,16 +3,17 @@ import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { fit } from "../src/map/camera";
 import { MAP_KEYS, onKey, setCamera } from "../src/map/keys";
 import { BINDINGS, climb, helpOpen, listen, lockRange, nextUnit, scroll } from "../src/state/bindings";
-import { back, cursor, infos } from "../src/state/store";
+import { cursor, infos } from "../src/state/store";
 import { choose, clickAt, drawn, releaseAt, tool } from "../src/state/tools";
-import { look, view } from "../src/state/view";
+import { displayedTime, look, showTime, view } from "../src/state/view";
 import { field, model, receive, see } from "./samples";
 
 beforeEach(() => {
   see({ variable: "O3" });
   infos.value = { main: model([field("O3", {}, 3)]) };
   choose("place");
-  releaseAt.value = cursor.value = back.value = null;
+  releaseAt.value = cursor.value = null;
+  showTime(null);
 });
 
 describe("a click", () => {
@@ -103,7 +104,7 @@ describe("keys of the page", () => {
     for (const seconds of [0, 60, 120]) receive("main", seconds, [1]);
     const visited = [-1, -1, -1, 1, 1, 1].map((frames) => {
       scroll(frames);
-      return back.value;
+      return displayedTime.value;
     });
     expect(visited).toEqual([60, 0, 0, 60, null, null]);
   });
@@ -162,8 +163,8 @@ describe("a key that is pressed", () => {
   it("has the effect of its binding", () => {
     expect(press("c")).toBe(true);
     expect(view.value.contours).toBe(true);
-    expect(press("4")).toBe(true);
-    expect(view.value.panel).toBe("runs");
+    expect(press("7")).toBe(true);
+    expect(view.value.panel).toBe("settings");
     for (const wind of ["arrows", "particles", "none"]) {
       press("w");
       expect(view.value.wind).toBe(wind);

@@ -1,11 +1,10 @@
 // Actions of users on the model.
 import { signal } from "@preact/signals";
 import type { Command, Control, Result, SessionState } from "../protocol/types";
-import { learnControl, back, controls, http, infos, learn, link, notify, session, sessions } from "./store";
+import { learnControl, controls, http, infos, learn, link, notify, session, sessions } from "./store";
 import { clock } from "../maths/format";
-import { look, view } from "./view";
 import type { Value } from "./settings";
-import { watched } from "./view";
+import { look, showTime, view, watched } from "./view";
 
 const UNDO = "before a change";
 /** Snapshots before changes, the latest last, by session. */
@@ -35,7 +34,7 @@ function refuse(name: string, error: unknown): void {
 
 /** Sessions that advance together: both where two are compared. */
 async function all(request: Command): Promise<void> {
-  back.value = null;
+  showTime(null);
   await Promise.all(watched.value.map((name) => command(name, request)));
 }
 
@@ -53,7 +52,7 @@ export const toggle = (): Promise<void> => (isRunning() ? pause() : play());
 /** Change the state after a snapshot, so that the change can be undone. */
 export async function change(request: Command, done: string): Promise<boolean> {
   const name = view.value.session;
-  back.value = null;
+  showTime(null);
   const stored = (await command(name, { kind: "snapshot", text: UNDO }))?.snapshot;
   if (!stored) return false;
   try {
@@ -76,7 +75,7 @@ export async function undo(): Promise<void> {
   const before = undoable.value[name] ?? [];
   const snapshot = before.at(-1);
   if (!snapshot) return notify("problem", "There is nothing to undo.");
-  back.value = null;
+  showTime(null);
   const restored = await command(name, { kind: "restore", snapshot });
   if (!restored) return;
   undoable.value = { ...undoable.value, [name]: before.slice(0, -1) };
@@ -86,7 +85,7 @@ export async function undo(): Promise<void> {
 }
 
 export async function restore(snapshot: string): Promise<void> {
-  back.value = null;
+  showTime(null);
   if (await command(view.value.session, { kind: "restore", snapshot })) void learn(view.value.session);
 }
 

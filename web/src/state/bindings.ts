@@ -4,8 +4,8 @@ import { branch, play, pause, restart, step, toggle, undo } from "./actions";
 import { unitsOf } from "../maths/units";
 import { hasModel, playing, togglePlayback } from "./playback";
 import { range, unit } from "./scale";
-import { back, air, level, past, variable } from "./store";
-import { look, view, type Panel, type Theme, type Wind } from "./view";
+import { air, level, past, variable } from "./store";
+import { displayedTime, look, PANELS, showTime, view, type Theme, type Wind } from "./view";
 
 export interface Binding {
   keys: string[];
@@ -18,7 +18,6 @@ export const helpOpen = signal(false);
 
 const WINDS: Wind[] = ["none", "arrows", "particles"];
 const THEMES: Theme[] = ["auto", "light", "dark"];
-const PANELS: Panel[] = ["view", "place", "steer", "runs", "budget", "about"];
 
 const after = <T,>(all: readonly T[], one: T): T => all[(all.indexOf(one) + 1) % all.length] as T;
 
@@ -26,10 +25,10 @@ const after = <T,>(all: readonly T[], one: T): T => all[(all.indexOf(one) + 1) %
 export function scroll(frames: number): void {
   playing.value = false;
   const kept = past(view.value.session).frames;
-  const now = back.value;
+  const now = displayedTime.value;
   const at = now === null ? kept.length - 1 : kept.findLastIndex((each) => each.header.seconds <= now);
   const next = Math.max(at + frames, 0);
-  back.value = next >= kept.length - 1 ? null : (kept[next]?.header.seconds ?? null);
+  showTime(next >= kept.length - 1 ? null : (kept[next]?.header.seconds ?? null));
 }
 
 export function climb(levels: number): void {
@@ -56,7 +55,7 @@ export const BINDINGS: Binding[] = [
   { keys: ["p"], group: "Time", text: "Pause", run: () => void pause() },
   { keys: ["j"], group: "Time", text: "Previous frame", run: () => scroll(-1) },
   { keys: ["k"], group: "Time", text: "Next frame", run: () => scroll(1) },
-  { keys: ["n"], group: "Time", text: "Return to the present", run: () => (back.value = null) },
+  { keys: ["n"], group: "Time", text: "Return to the present", run: () => showTime(null) },
   { keys: ["]"], group: "Map", text: "One level up", run: () => climb(1) },
   { keys: ["["], group: "Map", text: "One level down", run: () => climb(-1) },
   { keys: ["u"], group: "Map", text: "Next unit", run: nextUnit },
@@ -71,7 +70,7 @@ export const BINDINGS: Binding[] = [
   { keys: ["d"], group: "Run", text: "Two runs side by side, or their difference",
     run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
   { keys: ["Home"], group: "Run", text: "Return to the start of the case", run: () => void restart() },
-  { keys: ["1", "2", "3", "4", "5", "6"], group: "Page", text: "Panels, from left to right", run: () => undefined },
+  { keys: PANELS.map((_, k) => String(k + 1)), group: "Page", text: "Panels, from first to last", run: () => undefined },
   { keys: ["t"], group: "Page", text: "Light, dark or system theme", run: () => look({ theme: after(THEMES, view.value.theme) }) },
   { keys: ["?"], group: "Page", text: "This list", run: () => (helpOpen.value = !helpOpen.value) },
 ];

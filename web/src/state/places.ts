@@ -6,10 +6,9 @@ import { cellAt, type Cell, type Grid, type Place } from "../maths/grid";
 import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import type { Subscription } from "../protocol/types";
-import { arrived, back, earlier, grid, info, latest, past, placeOf, variable } from "./store";
+import { arrived, earlier, grid, info, latest, past, placeOf, variable } from "./store";
 import { unit } from "./scale";
-import { view } from "./view";
-import { watched } from "./view";
+import { displayedTime, view, watched } from "./view";
 
 /** Samples along the line of the cross-section. */
 export const STEPS = 140;
@@ -27,7 +26,7 @@ export const marked = computed<Marked[]>(() =>
 );
 
 /** Frames of columns: of the present, or of the displayed past time. */
-const columnFrames = computed(() => (back.value === null ? latest.value : earlier.value));
+const columnFrames = computed(() => (displayedTime.value === null ? latest.value : earlier.value));
 
 /** Value of a frame at a cell in the unit of the scale; units that need air have values at the time of the latest air only. */
 function value(frame: Frame, map: Grid, cell: Cell, of: Unit, air: Float32Array | null): number {

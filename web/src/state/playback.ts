@@ -1,8 +1,8 @@
 // Playback of the stored hours: the displayed past time moves from frame to frame, with interpolation in between.
 import { signal } from "@preact/signals";
 import type { Frame } from "../protocol/frames";
-import { back, info, past } from "./store";
-import { view } from "./view";
+import { info, past } from "./store";
+import { displayedTime, movingTime, showTime, view } from "./view";
 
 export const playing = signal(false);
 
@@ -17,19 +17,25 @@ export const hasModel = (): boolean => (info.value?.capabilities.length ?? 1) > 
 export function togglePlayback(): void {
   playing.value = !playing.value && past(view.value.session).frames.length > 1;
   clock = null;
-  if (!playing.value) return;
-  if (back.value === null) back.value = past(view.value.session).frames[0]?.header.seconds ?? null;
+  if (!playing.value) return stopPlayback();
+  movingTime.value = displayedTime.value ?? past(view.value.session).frames[0]?.header.seconds ?? null;
   requestAnimationFrame(tick);
+}
+
+/** Stop, and stay at the displayed time. */
+function stopPlayback(): void {
+  playing.value = false;
+  showTime(displayedTime.value);
 }
 
 function tick(now: number): void {
   if (!playing.value) return;
   const { frames } = past(view.value.session);
-  if (back.value === null || frames.length < 2) {
+  if (movingTime.value === null || frames.length < 2) {
     playing.value = false; // the user has returned to the present
     return;
   }
-  back.value = moved(frames, back.value, clock === null ? 0 : (now - clock) / 1000);
+  movingTime.value = moved(frames, movingTime.value, clock === null ? 0 : (now - clock) / 1000);
   clock = now;
   requestAnimationFrame(tick);
 }

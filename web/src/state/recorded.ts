@@ -5,8 +5,8 @@ import type { Subscription } from "../protocol/types";
 import { Refused } from "../protocol/http";
 import { subscriptions } from "./places";
 import { unit } from "./scale";
-import { air, arrived, back, earlier, http, info, level, past, recorded, variable } from "./store";
-import { view, watched } from "./view";
+import { air, arrived, earlier, http, info, level, past, recorded, variable } from "./store";
+import { displayedTime, view, watched } from "./view";
 
 const levelQuery = (): string => (variable.value && variable.value.dims.length > 2 ? `level=${level.value}` : "");
 
@@ -44,7 +44,7 @@ export function followRecords(): void {
       void requestRecords(session, name, last ? `${query}&since=${last.header.seconds}` : query).catch(() => undefined);
     }
   });
-  const hour = computed(() => (back.value === null ? null : (past(view.value.session).at(back.value)?.header.seconds ?? null)));
+  const hour = computed(() => (displayedTime.value === null ? null : (past(view.value.session).at(displayedTime.value)?.header.seconds ?? null)));
   effect(() => {
     const at = hour.value;
     if (at === null) {
@@ -61,5 +61,5 @@ export function followRecords(): void {
 
 async function requestColumn(of: Subscription, at: number): Promise<void> {
   const [found] = await frames(of.session ?? "main", of.variable, `at=${at}&window=${of.window?.join(",") ?? ""}`);
-  if (found && back.value !== null) earlier.value = { ...earlier.value, [of.id]: found };
+  if (found && displayedTime.value !== null) earlier.value = { ...earlier.value, [of.id]: found };
 }

@@ -4,9 +4,8 @@ import { SIGNED, tableOf } from "../maths/colours";
 import { automatic, extent, symmetric, type Range } from "../maths/range";
 import { convert, unitFor, unitsOf, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
-import { arrived, back, air, latest, past, shown, variable } from "./store";
-import { view } from "./view";
-import { watched } from "./view";
+import { arrived, air, latest, past, shown, variable } from "./store";
+import { displayedTime, view, watched } from "./view";
 
 export interface Shown {
   session: string;
@@ -31,7 +30,7 @@ export const comparing = computed(() => view.value.compare === "difference" && w
 /** The frame of a session; for two compared sessions that of the latest common time. */
 function frameOf(name: string): Frame | null {
   const [one = name, other = name] = watched.value;
-  const time = comparing.value && back.value === null ? past(one).together(past(other)) : null;
+  const time = comparing.value && displayedTime.value === null ? past(one).together(past(other)) : null;
   return time === null ? shown(name) : past(name).at(time);
 }
 

@@ -8,7 +8,7 @@ import { Link, type Connection } from "../protocol/link";
 import type { City, Control, GridInfo, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
 import { isSite, Site } from "../protocol/recorded_site";
 import { Past } from "./past";
-import { look, view } from "./view";
+import { displayedTime, look, view } from "./view";
 
 export interface Notice {
   id: number;
@@ -38,8 +38,6 @@ export const notices = signal<Notice[]>([]);
 /** Coasts, borders and cities of each session's map; null where it has none. */
 const geographies = signal<Record<string, Geography | null>>({});
 export const cursor = signal<Place | null>(null);
-/** The displayed past time [s]; null for the present. */
-export const back = signal<number | null>(null);
 /** Counter of received frames, because the stored frames are no signals. */
 export const arrived = signal(0);
 /** Frames of places and of the line at the displayed past time, by the id of their subscription. */
@@ -90,7 +88,7 @@ export function past(of: string): Past {
 /** Return the displayed frame of a session: the present one, or the one of the selected past time. */
 export function shown(of: string): Frame | null {
   void arrived.value;
-  return back.value === null ? past(of).last : past(of).between(back.value);
+  return displayedTime.value === null ? past(of).last : past(of).between(displayedTime.value);
 }
 
 let noticed = 0;

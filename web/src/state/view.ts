@@ -6,12 +6,15 @@ export const VERSION = 1;
 
 export type Wind = "none" | "arrows" | "particles";
 export type Compare = "beside" | "difference";
-export type Panel = "view" | "place" | "steer" | "runs" | "budget" | "about";
+export const PANELS = ["fields", "place", "scenario", "origin", "stations", "budget", "settings", "about"] as const;
+export type Panel = (typeof PANELS)[number];
 export type Theme = "auto" | "light" | "dark";
 
 export interface View {
   version: number;
   session: string;
+  /** The displayed past time [s]; null for the present. */
+  at: number | null;
   variable: string;
   level: number;
   unit: string | null;
@@ -37,15 +40,27 @@ export interface View {
 }
 
 const DEFAULT: View = {
-  version: VERSION, session: "main", variable: "", level: 0, unit: null, colours: null, log: false, range: null, smooth: false,
+  version: VERSION, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: false, range: null, smooth: false,
   contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, other: null,
-  compare: "beside", speed: null, panel: "view", theme: "auto",
+  compare: "beside", speed: null, panel: "fields", theme: "auto",
 };
 
 export const view = signal<View>(DEFAULT);
 
 export function look(change: Partial<View>): void {
   view.value = { ...view.value, ...change };
+}
+
+/** The time [s] that moves while the recorded hours play or are dragged; null otherwise. It is no part of the address. */
+export const movingTime = signal<number | null>(null);
+
+/** The displayed past time [s]; null for the present. Frames outside the recorded hours are those of the nearest hour. */
+export const displayedTime = computed<number | null>(() => movingTime.value ?? view.value.at);
+
+/** Display a past time [s], or the present with null. */
+export function showTime(seconds: number | null): void {
+  movingTime.value = null;
+  if (view.value.at !== seconds) look({ at: seconds });
 }
 
 /** Return a view as text for an address: only values that differ from the defaults. */
@@ -79,11 +94,11 @@ const places = (least: number, most: number): Check => (value) =>
 
 /** Valid values of each part of a view. */
 const FORM: Record<keyof View, Check> = {
-  version: number, session: text, variable: text, level: number, unit: orNull(text), colours: orNull(text), log: flag,
+  version: number, session: text, at: orNull(number), variable: text, level: number, unit: orNull(text), colours: orNull(text), log: flag,
   range: orNull(numbers(2)), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
   camera: orNull(numbers(3)), places: places(0, 100), line: orNull(places(2, 2)), other: orNull(text),
   compare: among("beside", "difference"), speed: orNull(number),
-  panel: among("view", "place", "steer", "runs", "budget", "about"), theme: among("auto", "light", "dark"),
+  panel: among(...PANELS), theme: among("auto", "light", "dark"),
 };
 
 /** Return the parts of an external document that have the form of a view. */

@@ -1,16 +1,16 @@
 // The selected field and its display options.
 import { useSignal } from "@preact/signals";
-import { NAMES } from "../maths/colours";
-import { number } from "../maths/format";
-import { unitsOf } from "../maths/units";
-import type { Variable } from "../protocol/types";
-import { unit } from "../state/scale";
-import { air, info, level, variable, variables } from "../state/store";
-import { save } from "../state/files";
-import { look, view, type Wind } from "../state/view";
-import { winds } from "../state/wind";
+import { NAMES } from "../../maths/colours";
+import { number } from "../../maths/format";
+import { unitsOf } from "../../maths/units";
+import type { Variable } from "../../protocol/types";
+import { unit } from "../../state/scale";
+import { air, info, level, variable, variables } from "../../state/store";
+import { save } from "../../state/files";
+import { look, view, type Wind } from "../../state/view";
+import { winds } from "../../state/wind";
 
-export function ViewPanel() {
+export function FieldsPanel() {
   const selected = variable.value;
   return (
     <>

@@ -1,12 +1,12 @@
 // The colour scale: its range, its ticks and its controls.
 import { useSignal } from "@preact/signals";
-import { gradient } from "../maths/colours";
-import { number } from "../maths/format";
-import { fraction, ticks } from "../maths/range";
-import { lockRange, nextUnit } from "../state/bindings";
-import { colours, comparing, range, unit } from "../state/scale";
-import { variable } from "../state/store";
-import { look, view } from "../state/view";
+import { gradient } from "../../maths/colours";
+import { number } from "../../maths/format";
+import { fraction, ticks } from "../../maths/range";
+import { lockRange, nextUnit } from "../../state/bindings";
+import { colours, comparing, range, unit } from "../../state/scale";
+import { variable } from "../../state/store";
+import { look, view } from "../../state/view";
 import { Icon } from "./icons";
 
 /** Names longer than this are replaced by their description. */

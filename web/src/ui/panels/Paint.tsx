@@ -1,9 +1,9 @@
 // Painting into a field: a polygon on the map, and the operation on its cells.
 import { useSignal } from "@preact/signals";
-import { change } from "../state/actions";
-import { unit } from "../state/scale";
-import { level, placeOf, variable, variables } from "../state/store";
-import { choose, drawn, tool } from "../state/tools";
+import { change } from "../../state/actions";
+import { unit } from "../../state/scale";
+import { level, placeOf, variable, variables } from "../../state/store";
+import { choose, drawn, tool } from "../../state/tools";
 import { Number } from "./Release";
 
 const OPERATIONS = { set: "set to", add: "add", multiply: "multiply by" } as const;

@@ -1,17 +1,17 @@
 // Settings and numbers of the model, releases, painting.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { branch, change, undo, undoable } from "../state/actions";
-import { added, enter, forget, groups, knobs, pending, tables, type Knob, type Table, type Value } from "../state/settings";
-import { info, releasable } from "../state/store";
-import { view } from "../state/view";
-import { Icon } from "./icons";
+import { branch, change, undo, undoable } from "../../state/actions";
+import { added, enter, forget, groups, knobs, pending, tables, type Knob, type Table, type Value } from "../../state/settings";
+import { info, releasable } from "../../state/store";
+import { view } from "../../state/view";
+import { Icon } from "../frame/icons";
 import { Paint } from "./Paint";
 import { Release } from "./Release";
 
 const EFFECTS = { "in place": "takes effect at the end of a step", rebuild: "the model is rebuilt with the same state" } as const;
 
-export function SteerPanel() {
+export function SettingsPanel() {
   const able = info.value?.capabilities ?? [];
   return (
     <>

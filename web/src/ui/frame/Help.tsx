@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { MAP_KEYS } from "../map/keys";
-import { BINDINGS, helpOpen } from "../state/bindings";
+import { MAP_KEYS } from "../../map/keys";
+import { BINDINGS, helpOpen } from "../../state/bindings";
 
 const NAMES: Record<string, string> = { " ": "Space" };
 

@@ -1,10 +1,10 @@
 // An accidental release: species, location, rate and duration.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { change } from "../state/actions";
-import { span } from "../maths/format";
-import { releasable } from "../state/store";
-import { choose, releaseAt, tool } from "../state/tools";
+import { change } from "../../state/actions";
+import { span } from "../../maths/format";
+import { releasable } from "../../state/store";
+import { choose, releaseAt, tool } from "../../state/tools";
 
 export function Release() {
   const species = releasable.value;

@@ -1,22 +1,22 @@
 // Time controls: play, pause, step, run until, speed, and the slider of past steps.
 import { useSignal } from "@preact/signals";
-import { clock, day, span } from "../maths/format";
-import { pause, play, restart, step } from "../state/actions";
-import { hasModel, playing, togglePlayback } from "../state/playback";
-import { back, arrived, past, session, shown } from "../state/store";
-import { look, view } from "../state/view";
-import type { SessionState } from "../protocol/types";
+import { clock, day, span } from "../../maths/format";
+import { pause, play, restart, step } from "../../state/actions";
+import { hasModel, playing, togglePlayback } from "../../state/playback";
+import { arrived, past, session, shown } from "../../state/store";
+import { displayedTime, look, showTime, view } from "../../state/view";
+import type { SessionState } from "../../protocol/types";
 import { Icon } from "./icons";
 
 const SPEEDS = [1, 2, 5, 10, 20];
 
-export function PlayBar() {
+export function TimeBar() {
   void arrived.value;
   const state = session.value;
   const running = state?.status === "running";
   const ended = state?.status === "ended";
   return (
-    <footer class="playbar" aria-label="Time">
+    <footer class="timebar" aria-label="Time">
       <div class="buttons">
         {hasModel() && <Run state={state} running={running} ended={ended} />}
         <button type="button" class={hasModel() ? "" : "main"} aria-pressed={playing.value} onClick={togglePlayback} disabled={past(view.value.session).frames.length < 2}
@@ -65,13 +65,13 @@ function setSpeed(text: string, running: boolean): void {
 
 function Clock({ state }: { state: SessionState }) {
   const frame = shown(state.session);
-  const { time, seconds } = back.value !== null && frame ? frame.header : state;
+  const { time, seconds } = displayedTime.value !== null && frame ? frame.header : state;
   const rate = state.status === "running" && state.steps_per_second;
   return (
     <div class="clock" data-step={state.step} data-status={state.status} data-seconds={state.seconds}>
       <time dateTime={time}><b>{clock(time)}</b> {day(time)} <small>UTC</small></time>
       <small>
-        {!hasModel() ? "recorded run" : back.value !== null ? <mark>past hour</mark> : `step ${state.step}`}
+        {!hasModel() ? "recorded run" : displayedTime.value !== null ? <mark>past hour</mark> : `step ${state.step}`}
         {seconds < 0 && <span title="Spin-up: time before the start of the case, in which the air adjusts to the emissions"> · spin-up</span>}
         {rate ? ` · ${rate >= 10 ? Math.round(rate) : Number(rate.toPrecision(2))} ${rate === 1 ? "step" : "steps"}/s` : ""}{hasModel() && ` · ${state.status}`}
       </small>
@@ -120,10 +120,10 @@ function Until({ state }: { state: SessionState }) {
 function Ring() {
   void arrived.value;
   const frames = past(view.value.session).frames;
-  const at = back.value === null ? frames.length - 1 : frames.findLastIndex((each) => each.header.seconds <= (back.value ?? 0));
+  const at = displayedTime.value === null ? frames.length - 1 : frames.findLastIndex((each) => each.header.seconds <= (displayedTime.value ?? 0));
   const state = session.value;
   const done = state ? (100 * (state.seconds - state.begin)) / (state.end - state.begin) : 0;
-  const move = (to: number) => (back.value = to >= frames.length - 1 ? null : (frames[to]?.header.seconds ?? null));
+  const move = (to: number) => showTime(to >= frames.length - 1 ? null : (frames[to]?.header.seconds ?? null));
   return (
     <div class="ring">
       <input type="range" min={0} max={Math.max(frames.length - 1, 1)} value={Math.max(at, 0)} disabled={frames.length < 2} aria-label="Past hours"

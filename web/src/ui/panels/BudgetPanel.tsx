@@ -1,10 +1,10 @@
 // Budgets and other tables that the model computes, as at the end of a run.
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { number } from "../maths/format";
-import type { Summary, SummaryTable } from "../protocol/types";
-import { link, summary, variable } from "../state/store";
-import { view } from "../state/view";
+import { number } from "../../maths/format";
+import type { Summary, SummaryTable } from "../../protocol/types";
+import { link, summary, variable } from "../../state/store";
+import { view } from "../../state/view";
 
 /** Number of rows above which a table gets a search field. */
 const LONG = 12;

@@ -1,10 +1,10 @@
 // Description of the model, timing of its parts, notices, and the author's name.
 import { useEffect } from "preact/hooks";
-import { number, span } from "../maths/format";
-import { renameAuthor } from "../protocol/access";
-import type { ModelInfo } from "../protocol/types";
-import { identity, info, learn, session } from "../state/store";
-import { view } from "../state/view";
+import { number, span } from "../../maths/format";
+import { renameAuthor } from "../../protocol/access";
+import type { ModelInfo } from "../../protocol/types";
+import { identity, info, learn, session } from "../../state/store";
+import { view } from "../../state/view";
 
 export function AboutPanel() {
   const about = info.value;

@@ -1,7 +1,7 @@
 // Overlay of the map while there is no model to show, or no server.
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { connection, identity, info, link, retryAt, session, sessions } from "../state/store";
+import { connection, identity, info, link, retryAt, session, sessions } from "../../state/store";
 
 export function Overlay() {
   if (connection.value === "refused") return <Refused />;

@@ -1,10 +1,10 @@
 // Title of the run, state of the connection, and control.
-import { helpOpen } from "../state/bindings";
-import { lease } from "../state/actions";
-import { connection, controls, notify, session, sessions } from "../state/store";
-import { hasModel } from "../state/playback";
-import { look, view } from "../state/view";
-import { isDark } from "../state/theme";
+import { helpOpen } from "../../state/bindings";
+import { lease } from "../../state/actions";
+import { connection, controls, notify, session, sessions } from "../../state/store";
+import { hasModel } from "../../state/playback";
+import { look, view } from "../../state/view";
+import { isDark } from "../../state/theme";
 import { Icon } from "./icons";
 
 const CONNECTION = { connecting: "connecting", open: "live", lost: "connection lost", refused: "no access" } as const;

@@ -1,14 +1,14 @@
 // Runs side by side: branches, snapshots, the log, and the catalogue of cases.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { bytes, clock, day } from "../maths/format";
-import type { CaseEntry, SnapshotInfo } from "../protocol/types";
-import { branch, close, command, openCase, restore } from "../state/actions";
-import { http, logs, notify, session, sessions } from "../state/store";
-import { look, view } from "../state/view";
-import { Icon } from "./icons";
+import { bytes, clock, day } from "../../maths/format";
+import type { CaseEntry, SnapshotInfo } from "../../protocol/types";
+import { branch, close, command, openCase, restore } from "../../state/actions";
+import { http, logs, notify, session, sessions } from "../../state/store";
+import { look, view } from "../../state/view";
+import { Icon } from "../frame/icons";
 
-export function RunsPanel() {
+export function ScenarioPanel() {
   return (
     <>
       <Runs />

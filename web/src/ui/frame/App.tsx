@@ -1,18 +1,17 @@
 // The page: title, maps, time controls, panels, and messages where there is nothing to show.
-import { useEffect, useRef } from "preact/hooks";
-import { MapView, Readout } from "../map/MapView";
-import { helpOpen } from "../state/bindings";
-import { comparing } from "../state/scale";
-import { connection, dismiss, infos, notices, sessions } from "../state/store";
-import { view } from "../state/view";
-import { watched } from "../state/view";
+import { useEffect } from "preact/hooks";
+import { MapView, Readout } from "../../map/MapView";
+import { helpOpen } from "../../state/bindings";
+import { comparing } from "../../state/scale";
+import { connection, infos, sessions } from "../../state/store";
+import { view, watched } from "../../state/view";
+import { Dock } from "./Dock";
 import { Help } from "./Help";
-import { Icon } from "./icons";
 import { Legend } from "./Legend";
-import { Side } from "./Side";
+import { Notices } from "./Notices";
 import { Overlay } from "./Overlay";
+import { TimeBar } from "./TimeBar";
 import { TopBar } from "./TopBar";
-import { PlayBar } from "./PlayBar";
 
 export function App() {
   const maps = comparing.value ? watched.value.slice(0, 1) : watched.value;
@@ -32,8 +31,8 @@ export function App() {
         <Legend />
         <Overlay />
       </main>
-      <Side />
-      <PlayBar />
+      <Dock />
+      <TimeBar />
       <Notices />
       {helpOpen.value && <Help />}
       <Title />
@@ -48,18 +47,4 @@ function Title() {
     document.title = [connection.value === "lost" && "Connection lost", view.value.variable, title ?? state?.case, "Airshed"].filter(Boolean).join(" · ");
   });
   return null;
-}
-
-function Notices() {
-  const list = useRef<HTMLDivElement>(null);
-  return (
-    <div class="notices" ref={list} role="log" aria-live="polite" aria-label="Messages">
-      {notices.value.map((each) => (
-        <div key={each.id} class={`notice ${each.kind}`}>
-          <span>{each.text}</span>
-          <button type="button" class="quiet" aria-label="Dismiss" onClick={() => dismiss(each.id)}><Icon name="close" /></button>
-        </div>
-      ))}
-    </div>
-  );
 }

@@ -1,16 +1,16 @@
 // Marked places: time series, profiles, and the cross-section along a line.
 import { useEffect, useRef } from "preact/hooks";
-import { bounds, Chart } from "../charts/Chart";
-import { COUNT, table } from "../maths/colours";
-import { number } from "../maths/format";
-import { placeText, valueAt, type Place } from "../maths/grid";
-import { automatic, fraction, type Range } from "../maths/range";
-import { curtain, hasLevels, marked, profiles, series, STEPS, type Curtain } from "../state/places";
-import { colours, fields, range, unit } from "../state/scale";
-import { grid, placeOf, shown, variable } from "../state/store";
-import { choose, drawn, tool } from "../state/tools";
-import { look, view } from "../state/view";
-import { Icon } from "./icons";
+import { bounds, Chart } from "../../charts/Chart";
+import { COUNT, table } from "../../maths/colours";
+import { number } from "../../maths/format";
+import { placeText, valueAt, type Place } from "../../maths/grid";
+import { automatic, fraction, type Range } from "../../maths/range";
+import { curtain, hasLevels, marked, profiles, series, STEPS, type Curtain } from "../../state/places";
+import { colours, fields, range, unit } from "../../state/scale";
+import { grid, placeOf, shown, variable } from "../../state/store";
+import { choose, drawn, tool } from "../../state/tools";
+import { look, view } from "../../state/view";
+import { Icon } from "../frame/icons";
 
 export function PlacePanel() {
   return (
