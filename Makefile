@@ -63,7 +63,7 @@ web/node_modules/.complete: web/package-lock.json web/package.json
 	@web/npm ci --silent
 	@touch $@
 
-web/generated/openapi.ts: web/generate.py src/airshed/serve/types.py src/airshed/serve/messages.py src/airshed/plot/style.py web/node_modules/.complete | $(VENV)/.installed
+web/generated/openapi.ts: web/generate.py src/airshed/serve/protocol/types.py src/airshed/serve/protocol/messages.py src/airshed/plot/style.py web/node_modules/.complete | $(VENV)/.installed
 	@$(BIN)/python web/generate.py
 	@web/npm run --silent types >/dev/null
 

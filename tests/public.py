@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 import airshed
 from airshed.cli.program import app
-from airshed.serve.types import PROTOCOL
+from airshed.serve.protocol.types import PROTOCOL
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 RECORD: Final = ROOT / "tests" / "public.txt"

@@ -10,7 +10,7 @@ from tests.public import RECORD, ROOT, interface
 from airshed.core.errors import OutputError
 from airshed.inverse.checkpoints.commits import Problem
 from airshed.io.run_state import RunState, case_hash, check_resumable
-from airshed.serve.types import ModelInfo, ServerInfo
+from airshed.serve.protocol.types import ModelInfo, ServerInfo
 
 PAGE = ROOT / "docs" / "reference" / "stability.md"
 RECORDED = RECORD.read_text(encoding="utf-8").splitlines()

@@ -1,6 +1,6 @@
 """Write generated sources of the browser client into web/generated: the protocol's types and the colour tables.
 
-    openapi.json   all documents and messages of airshed.serve.types, from which npm generates TypeScript
+    openapi.json   all documents and messages of airshed.serve.protocol.types, from which npm generates TypeScript
     colours.json   256 colours of each table as RGB bytes in base64, and the table of each field
 
 The tables are those of cmocean (Thyng et al. 2016, MIT licence), with their ends cut as in the pictures of Airshed, and
@@ -17,7 +17,7 @@ from matplotlib import colormaps
 from matplotlib.colors import Colormap
 
 from airshed.plot.style import OTHER, SIGNED, TABLES, colours
-from airshed.serve import schema
+from airshed.serve.protocol import schema
 
 HERE = Path(__file__).parent / "generated"
 COUNT = 256

@@ -16,7 +16,7 @@ from websockets.asyncio.client import connect
 
 from airshed.core.report import Report, Table
 from airshed.serve.client import Remote
-from airshed.serve.frames import frames
+from airshed.serve.protocol.frames import frames
 from benchmarks.serve.timing import serving
 
 CASE: Final = "west-europe"

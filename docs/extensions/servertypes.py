@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from airshed.serve.schema import schemas
+from airshed.serve.protocol.schema import schemas
 
 
 def types_page() -> str:

@@ -31,7 +31,7 @@ from airshed.models.air.weather.dataset import DatasetMeteorology
 from airshed.observations.selection import bilinear
 from airshed.plot.maps import draw_maps, map_scale
 from airshed.plot.results import Results
-from airshed.serve.published import Shape
+from airshed.serve.fields.published import Shape
 
 pytestmark = pytest.mark.standard
 GRID = rotated_grid(7, 9, 0.3, (100.0, 400.0))

@@ -12,11 +12,11 @@ from airshed.core.units import to
 from airshed.parallel.communicator import Communicator
 from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.host import Host
-from airshed.serve.server import Address, Server
-from airshed.serve.sessions import HostedSession
-from airshed.serve.store import SessionRequest
-from airshed.serve.types import Paint, Release
+from airshed.serve.http.server import Address, Server
+from airshed.serve.model.host import Host
+from airshed.serve.model.sessions import HostedSession
+from airshed.serve.model.store import SessionRequest
+from airshed.serve.protocol.types import Paint, Release
 
 
 def served(

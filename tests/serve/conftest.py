@@ -21,7 +21,7 @@ from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.server import Address, Server
+from airshed.serve.http.server import Address, Server
 
 Serve = Callable[..., Server]
 Start = Callable[..., tuple[subprocess.Popen[str], Remote]]

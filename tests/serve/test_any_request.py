@@ -20,7 +20,7 @@ with warnings.catch_warnings():
 import airshed
 from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
 
 WITHIN = settings(
     max_examples=int(os.environ.get("AIRSHED_REQUESTS", "4")), deadline=None, derandomize=True,
@@ -44,10 +44,10 @@ def client(server: Server) -> Iterator[Remote]:
 def operations() -> list[tuple[str, str]]:
     """Return the operations of the document, except the one that ends the session."""
     from airshed.parallel.communicator import SingleRank
-    from airshed.serve.api import application
-    from airshed.serve.engine import Engine
-    from airshed.serve.host import Host
-    from airshed.serve.requests import Requests
+    from airshed.serve.http.api import application
+    from airshed.serve.model.engine import Engine
+    from airshed.serve.model.host import Host
+    from airshed.serve.model.requests import Requests
 
     document = application(Requests(Engine(Host(SingleRank()), Limits()))).openapi()
     return [
@@ -106,7 +106,7 @@ def ask(server: Server, method: str, path: str, body: bytes | None = None, **hea
 
 def test_the_server_continues_after_a_defect(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control of the test above."""
-    from airshed.serve import sessions
+    from airshed.serve.model import sessions
 
     with monkeypatch.context() as patched:
         patched.setattr(sessions, "check_patch", lambda patch, case: 1 / 0)

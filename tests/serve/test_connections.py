@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 import airshed
 from airshed.runtime.registry import load_case
 from airshed.serve.access import Limits
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
 
 CASE = Path("tracer-rotation")
 
@@ -157,7 +157,7 @@ def test_a_client_that_never_reads_is_ended(served: Server) -> None:
 
 
 def test_the_oldest_silent_websocket_ends(served: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airshed.serve.connections.MOST_PENDING", 2)
+    monkeypatch.setattr("airshed.serve.http.connections.MOST_PENDING", 2)
     with ExitStack() as stack:
         silent = [stack.enter_context(connect(f"ws://127.0.0.1:{served.port}/api/live")) for _ in range(3)]
         with pytest.raises(ConnectionClosed):
@@ -178,7 +178,7 @@ def test_a_websocket_stays(served: Server) -> None:
 
 
 def test_there_are_never_more_than_half_of_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airshed.serve.connections.resource.getrlimit", lambda which: (6, 6))
+    monkeypatch.setattr("airshed.serve.http.connections.resource.getrlimit", lambda which: (6, 6))
     with serving(load_case(CASE), Limits(head=60.0)) as server:
         made = [knock(server) for _ in range(4)]  # three may be open, three quarters of them without a token
         assert is_ended(made[0])

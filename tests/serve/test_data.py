@@ -11,7 +11,7 @@ from PIL import Image
 
 import airshed
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.frames import frames
+from airshed.serve.protocol.frames import frames
 
 
 @pytest.fixture(scope="module")

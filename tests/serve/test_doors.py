@@ -17,7 +17,7 @@ from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.serve.access import Gate, Limits, RefusedError
-from airshed.serve.server import Address, Server
+from airshed.serve.http.server import Address, Server
 
 CASE = Path("tracer-rotation")
 
@@ -99,7 +99,7 @@ def test_the_openapi_document_is_made_once_and_bounded(served: Server, monkeypat
     request = f"GET /api/openapi.json HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode()
     status, document = ask(served, request)
     assert (status, document["info"]["title"]) == (200, "Airshed live")  # type: ignore[index]
-    monkeypatch.setattr("airshed.serve.api.schemas", lambda: pytest.fail("the document is built a second time"))
+    monkeypatch.setattr("airshed.serve.http.api.schemas", lambda: pytest.fail("the document is built a second time"))
     statuses = [ask(served, request)[0] for _ in range(40)]
     assert set(statuses) == {200, 429}
     with airshed.connect(served.url) as main:  # clients with the token are not delayed

@@ -23,13 +23,14 @@ import airshed
 from airshed.core.errors import DataError, OutputError
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.frames import frames
-from airshed.serve.live import Connection
-from airshed.serve.published import Session
-from airshed.serve.requests import EndsError, Request
-from airshed.serve.server import Server
-from airshed.serve.sessions import HostedSession
-from airshed.serve.types import Forget
+from airshed.serve.fields.published import Session
+from airshed.serve.http.live import Connection
+from airshed.serve.http.server import Server
+from airshed.serve.model.requests import Request
+from airshed.serve.model.sessions import HostedSession
+from airshed.serve.protocol.errors import EndsError
+from airshed.serve.protocol.frames import frames
+from airshed.serve.protocol.types import Forget
 
 CASE = Path("tracer-rotation")
 

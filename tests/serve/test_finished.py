@@ -13,10 +13,10 @@ from airshed.cli.program import app
 from airshed.core.errors import CaseError, OutputError
 from airshed.parallel.communicator import SingleRank
 from airshed.serve.client import ServerError
-from airshed.serve.frames import frames
+from airshed.serve.http.server import Server
+from airshed.serve.protocol.frames import frames
 from airshed.serve.records.finished import finished_session
 from airshed.serve.records.site import write_site
-from airshed.serve.server import Server
 
 
 @pytest.fixture(scope="module")

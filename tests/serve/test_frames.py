@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from airshed.core.errors import DataError
-from airshed.serve.frames import MISSING, encode, frame, frames, window_of
+from airshed.serve.protocol.frames import MISSING, encode, frame, frames, window_of
 
 HEADER = {
     "variable": "O3", "unit": "1", "dims": ["lat", "lon"], "session": "main", "version": 1, "step": 1, "seconds": 0.0,

@@ -6,9 +6,10 @@ import pytest
 
 import airshed
 from airshed.core.errors import AirshedError
-from airshed.serve.access import Bucket, Client, ControlledError, Gate, Lease, Limits, RefusedError
+from airshed.serve.access import Bucket, Client, Gate, Lease, Limits, RefusedError
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
+from airshed.serve.protocol.errors import ControlledError
 
 ONE, TWO, THREE = (Client(name, name.title()) for name in ("one", "two", "three"))
 

@@ -14,8 +14,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from airshed.models.air.model import AirModel
 from airshed.serve.client import Remote
-from airshed.serve.frames import Frame, frames
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
+from airshed.serve.protocol.frames import Frame, frames
 
 
 @pytest.fixture(autouse=True)

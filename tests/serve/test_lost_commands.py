@@ -15,8 +15,8 @@ from airshed.core.errors import AirshedError
 from airshed.runtime.registry import load_case
 from airshed.serve.access import Limits
 from airshed.serve.client import Remote
-from airshed.serve.requests import DefectError
-from airshed.serve.store import LOST
+from airshed.serve.model.store import LOST
+from airshed.serve.protocol.errors import DefectError
 
 
 def paint(remote: Remote, times: int = 1) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import airshed
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.types import Paint
+from airshed.serve.protocol.types import Paint
 
 BURNT = {"window": (20, 40, 20, 40), "operation": "multiply"}
 

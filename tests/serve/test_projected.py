@@ -14,8 +14,8 @@ from tests.serve.conftest import serving
 import airshed
 from airshed.grid.projected import projection
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.frames import frames
-from airshed.serve.maps import places_frame
+from airshed.serve.fields.maps import places_frame
+from airshed.serve.protocol.frames import frames
 from airshed.serve.records.finished import finished_session
 
 LAMBERT = projection("lambert", 8.0, 50.0, (40.0, 60.0))

@@ -10,7 +10,7 @@ from tests.serve.conftest import Start, reached, serving
 import airshed
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote
-from airshed.serve.types import Paint, Release
+from airshed.serve.protocol.types import Paint, Release
 
 pytestmark = pytest.mark.thorough
 

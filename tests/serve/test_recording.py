@@ -11,9 +11,9 @@ from tests.serve.conftest import Serve, serving
 import airshed
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.frames import Frame, frames
+from airshed.serve.http.server import Server
+from airshed.serve.protocol.frames import Frame, frames
 from airshed.serve.records.recording import FOLDER
-from airshed.serve.server import Server
 
 TENTHS = "output.0.every=10 min"
 

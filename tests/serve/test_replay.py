@@ -11,8 +11,9 @@ from tests.serve.conftest import serving
 
 import airshed
 from airshed.runtime.registry import load_case
-from airshed.serve import host, types
 from airshed.serve.client import Remote, ServerError
+from airshed.serve.model import host
+from airshed.serve.protocol import types
 
 CASE = Path("tracer-rotation")
 

@@ -17,10 +17,10 @@ import airshed
 from airshed.core.errors import AirshedError, OutputError
 from airshed.io.strategies.states import GatheredStates
 from airshed.runtime.registry import load_case
-from airshed.serve import engine
 from airshed.serve.access import Limits
 from airshed.serve.client import ServerError
-from airshed.serve.host import Host
+from airshed.serve.model import engine
+from airshed.serve.model.host import Host
 
 RATE = "emissions.point.0.rate"
 

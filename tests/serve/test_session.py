@@ -10,7 +10,7 @@ import pytest
 import airshed
 from airshed.core.errors import CaseError
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
 
 
 def test_info_says_what_there_is(remote: Remote) -> None:
@@ -45,7 +45,7 @@ def test_data_are_those_of_a_simulation(remote: Remote) -> None:
 
 
 def test_several_variables_come_in_one_answer(remote: Remote) -> None:
-    from airshed.serve.frames import frames
+    from airshed.serve.protocol.frames import frames
 
     found = list(frames(remote._ask("GET", "/data?variables=TRACER,TRACER2&level=0&compress=true")))
     assert [each.header.variable for each in found] == ["TRACER", "TRACER2"]

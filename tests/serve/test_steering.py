@@ -13,10 +13,10 @@ import airshed
 from airshed.core.errors import CaseError, OutputError
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
-from airshed.serve.schema import case_schema, values_of
-from airshed.serve.sessions import START, HostedSession
-from airshed.serve.store import FolderStore
-from airshed.serve.types import Paint, Set, Snapshot
+from airshed.serve.model.sessions import START, HostedSession
+from airshed.serve.model.store import FolderStore
+from airshed.serve.protocol.schema import case_schema, values_of
+from airshed.serve.protocol.types import Paint, Set, Snapshot
 
 
 def settings(schema: Mapping[str, Any], values: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any], Any]]:

@@ -14,7 +14,7 @@ from airshed.core.errors import CaseError
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
 from airshed.serve.client import ServerError, trusting
-from airshed.serve.server import Address, Server
+from airshed.serve.http.server import Address, Server
 
 OPENSSL = "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2"
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from airshed.serve import types
+from airshed.serve.protocol import types
 
 VALUE = "a value is a number, a text of 200 letters, true or false, a list or a table"
 

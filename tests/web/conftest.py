@@ -14,7 +14,7 @@ from tests.serve.conftest import serving
 
 import airshed
 from airshed.runtime.registry import load_case
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web.conftest import Browse
 
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
 
 pytestmark = pytest.mark.thorough
 

@@ -11,7 +11,7 @@ from tests.web.conftest import Browse
 from tests.web.test_smoke import _assert_colours
 
 import airshed
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
 
 pytestmark = pytest.mark.standard
 DEGREE = np.radians(6.371e6)

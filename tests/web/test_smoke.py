@@ -13,8 +13,8 @@ from tests.web.conftest import PAGES, PARIS, PARIS_CELL, ROOT, Browse
 
 import airshed
 from airshed.runtime.registry import load_case
-from airshed.serve.schema import schemas
-from airshed.serve.server import Server
+from airshed.serve.http.server import Server
+from airshed.serve.protocol.schema import schemas
 
 pytestmark = pytest.mark.standard
 

@@ -10,7 +10,7 @@ from tests.web.conftest import PARIS, PARIS_CELL, Browse
 import airshed
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
-from airshed.serve.server import Address, Server
+from airshed.serve.http.server import Address, Server
 
 pytestmark = pytest.mark.thorough
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from airshed.core.errors import AirshedError
-from airshed.serve import types
+from airshed.serve.protocol import types
+from airshed.serve.protocol.errors import ControlledError
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -87,10 +87,6 @@ class Limits:
     def by_name(self) -> dict[str, float]:
         """Return the limits by name."""
         return {name: float(value) for name, value in asdict(self).items()}
-
-
-class ControlledError(AirshedError):
-    """Another client controls the session."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from airshed.core.errors import AirshedError, CaseError
-from airshed.serve import types
-from airshed.serve.frames import Frame, frames
+from airshed.serve.protocol import types
+from airshed.serve.protocol.frames import Frame, frames
 
 if TYPE_CHECKING:
     import xarray as xr

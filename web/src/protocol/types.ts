@@ -1,4 +1,4 @@
-// The types of the protocol, generated from those of the server (airshed.serve.types) by `make web`.
+// The types of the protocol, generated from those of the server (airshed.serve.protocol.types) by `make web`.
 import type * as made from "../../generated/openapi";
 
 export type {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from airshed.case.case import RunCase
-    from airshed.serve.server import Server
+    from airshed.serve.http.server import Server
 
 
 def serve(
@@ -65,7 +65,7 @@ def serve(
     from airshed import load_case
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.parallel.communicator import world
-    from airshed.serve.host import Host
+    from airshed.serve.model.host import Host
 
     loaded = load_case(case, settings(overrides, threads))
     loaded = loaded.allowing_code() if allow_code else loaded
@@ -74,8 +74,8 @@ def serve(
             Host(world()).follow()
         return
     from airshed.serve.access import Limits
-    from airshed.serve.server import Address, Server
-    from airshed.serve.store import SessionFolders
+    from airshed.serve.http.server import Address, Server
+    from airshed.serve.model.store import SessionFolders
 
     names = tuple(known_as or ())
     origins = tuple(f"{scheme}://{name}" for name in names for scheme in ("http", "https"))
@@ -101,8 +101,8 @@ def view(
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
     from airshed.parallel.communicator import SingleRank
+    from airshed.serve.http.server import Address, Server
     from airshed.serve.records.finished import finished_session
-    from airshed.serve.server import Address, Server
 
     session = finished_session(run)
     server = Server(SingleRank(), Address(port=port))
@@ -135,7 +135,7 @@ def export(
 def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
-    from airshed.serve.requests import EndsError
+    from airshed.serve.protocol.errors import EndsError
 
     with stop_on_interrupt(server.stop), server.listening(), ExitStack() as stack:
         say(server.url)
@@ -182,7 +182,7 @@ def _free_folder(name: str, *, resume: bool) -> Path:
     """
     from airshed.core.errors import OutputError
     from airshed.io.folder import RUNS, RunFolder
-    from airshed.serve.store import SessionFolders
+    from airshed.serve.model.store import SessionFolders
 
     for number in count(1):
         folder = RUNS / "live" / (name if number == 1 else f"{name}-{number}")

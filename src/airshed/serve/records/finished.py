@@ -19,11 +19,11 @@ from airshed.grid.axes import GRID_MAPPING, Axes, Coordinate
 from airshed.io.folder import SUMMARIES
 from airshed.io.hdf5 import hdf5
 from airshed.io.results import open_run
-from airshed.serve import types
 from airshed.serve.access import Lease
-from airshed.serve.frames import window_of
-from airshed.serve.published import Session, Shape
-from airshed.serve.sessions import iso
+from airshed.serve.fields.published import Session, Shape
+from airshed.serve.model.sessions import iso
+from airshed.serve.protocol import types
+from airshed.serve.protocol.frames import window_of
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -19,10 +19,10 @@ from airshed.core.arrays import AnyArray
 from airshed.core.atomic import write_whole
 from airshed.core.errors import AirshedError, CaseError, DataError
 from airshed.core.text import suggestion
-from airshed.serve import types
-from airshed.serve.formats import METADATA, all_dims, array_metadata, attributes_of, coordinates, group_metadata
-from airshed.serve.frames import window_of
-from airshed.serve.published import Copy, Selection, Shape
+from airshed.serve.fields.formats import METADATA, all_dims, array_metadata, attributes_of, coordinates, group_metadata
+from airshed.serve.fields.published import Copy, Selection, Shape
+from airshed.serve.protocol import types
+from airshed.serve.protocol.frames import window_of
 
 FOLDER: Final = "recording.zarr"
 _CLOCK: Final = {"seconds": "float64", "step": "int64", "time": "int64"}

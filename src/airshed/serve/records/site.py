@@ -10,11 +10,11 @@ from typing import Final
 from airshed.core.atomic import guarded
 from airshed.core.errors import CaseError, OutputError
 from airshed.core.text import suggestion
-from airshed.serve.maps import cities_of, lines_frame, places_frame
-from airshed.serve.published import Selection, Session
+from airshed.serve.fields.maps import cities_of, lines_frame, places_frame
+from airshed.serve.fields.published import Selection, Session
+from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.records.finished import finished_session
 from airshed.serve.records.recording import selected
-from airshed.serve.requests import NotThereError
 
 _MARK: Final = '<meta name="airshed-site" content="1" />'
 _HEAD: Final = "<head>"

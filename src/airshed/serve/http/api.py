@@ -15,18 +15,18 @@ from starlette.exceptions import HTTPException
 
 from airshed.core.errors import AirshedError
 from airshed.core.version import __version__
-from airshed.serve import types
-from airshed.serve.access import Client, ControlledError
-from airshed.serve.catalogue import case_of, catalogue
-from airshed.serve.data import data_routes, file_routes
-from airshed.serve.requests import DefectError, NotThereError, NotYetError, Requests
-from airshed.serve.schema import schemas
+from airshed.serve.access import Client
+from airshed.serve.http.data import data_routes, file_routes
+from airshed.serve.model.catalogue import case_of, catalogue
+from airshed.serve.model.requests import Requests
+from airshed.serve.protocol import types
+from airshed.serve.protocol.errors import STATUS
+from airshed.serve.protocol.schema import schemas
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429, 503)
 }
 _COMMANDS: tuple[type[types.Document], ...] = get_args(get_args(types.Command)[0])
-_STATUS: dict[type, int] = {NotThereError: 404, NotYetError: 503, ControlledError: 409, DefectError: 500}
 
 
 def application(requests: Requests) -> FastAPI:
@@ -170,7 +170,7 @@ def _control(routes: APIRouter, requests: Requests) -> None:
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:
     """Return the response to a failed request; uvicorn prints the traceback of a defect."""
-    kind, status, message, headers = type(error).__name__, _STATUS.get(type(error), 400), str(error), None
+    kind, status, message, headers = type(error).__name__, STATUS.get(type(error), 400), str(error), None
     match error:
         case HTTPException():
             kind, status, message, headers = "HTTPException", error.status_code, str(error.detail), error.headers

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from airshed.core.arrays import AnyArray
 from airshed.core.errors import DataError
-from airshed.serve.types import Encoding, FrameHeader, Window
+from airshed.serve.protocol.types import Encoding, FrameHeader, Window
 
 MAGIC: Final = b"ASF1"
 MEDIA_TYPE: Final = "application/x-airshed-frame"

@@ -9,7 +9,7 @@ from airshed.core.text import suggestion
 from airshed.grid.land import within
 from airshed.grid.projected import MapProjection
 from airshed.runtime.simulation import Simulation
-from airshed.serve import types
+from airshed.serve.protocol import types
 
 
 def painted(simulation: Simulation, command: types.Paint) -> AnyArray:

@@ -9,10 +9,10 @@ from typing import Any
 from airshed.core.alarm import INSTANT
 from airshed.core.errors import AirshedError, CaseError
 from airshed.core.units import to
-from airshed.serve import types
-from airshed.serve.host import Host
-from airshed.serve.requests import as_airshed_error
-from airshed.serve.sessions import HostedSession
+from airshed.serve.model.host import Host
+from airshed.serve.model.sessions import HostedSession
+from airshed.serve.protocol import types
+from airshed.serve.protocol.errors import as_airshed_error
 
 _UNITS = (86400.0, "d"), (3600.0, "h"), (60.0, "min")
 

@@ -22,12 +22,12 @@ from airshed.core.errors import CaseError
 from airshed.core.files import read_text
 from airshed.parallel.communicator import Communicator
 from airshed.serve.access import Gate, Guard, Limits
-from airshed.serve.api import add_pages, application
-from airshed.serve.connections import bounded
-from airshed.serve.engine import Engine
-from airshed.serve.host import Host
-from airshed.serve.live import Hub
-from airshed.serve.requests import Requests
+from airshed.serve.http.api import add_pages, application
+from airshed.serve.http.connections import bounded
+from airshed.serve.http.live import Hub
+from airshed.serve.model.engine import Engine
+from airshed.serve.model.host import Host
+from airshed.serve.model.requests import Requests
 
 _REDIRECT: Final = """<!DOCTYPE html>
 <html><head><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Airshed live</title>

@@ -15,16 +15,17 @@ from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.failure import catching_together
 from airshed.runtime.locking import quick_turns
-from airshed.serve import messages, types
 from airshed.serve.access import Lease, Limits
-from airshed.serve.advance import Goals, Replays
-from airshed.serve.description import info_of, shape_of, state_of, summary_of
-from airshed.serve.host import Host
-from airshed.serve.published import Session
+from airshed.serve.fields.published import Session
+from airshed.serve.model.advance import Goals, Replays
+from airshed.serve.model.description import info_of, shape_of, state_of, summary_of
+from airshed.serve.model.host import Host
+from airshed.serve.model.requests import Request
+from airshed.serve.model.sessions import START, HostedSession
+from airshed.serve.model.store import MAIN, SessionFolders, SessionRequest
+from airshed.serve.protocol import messages, types
+from airshed.serve.protocol.errors import EndsError, as_airshed_error
 from airshed.serve.records.recording import SessionRecords, recorded_fields
-from airshed.serve.requests import EndsError, Request, as_airshed_error
-from airshed.serve.sessions import START, HostedSession
-from airshed.serve.store import MAIN, SessionFolders, SessionRequest
 
 _SAVE: Final = 30.0
 """Seconds of wall time between stored states of a session that runs."""

@@ -1,4 +1,4 @@
-"""JSON Schema of a running case, and the OpenAPI document of all types: `python -m airshed.serve.schema`."""
+"""JSON Schema of a running case, and the OpenAPI document of all types: `python -m airshed.serve.protocol.schema`."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from airshed.core.settings import Setting, settings_of
 from airshed.runtime.changes import settable_field
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
-from airshed.serve import messages, types
+from airshed.serve.protocol import messages, types
 
 _REFERENCE = "#/components/schemas/{model}"
 

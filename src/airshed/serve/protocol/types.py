@@ -1,7 +1,7 @@
 """Documents of the server and its clients: values, sessions, cases, control, models, commands, results and frames.
 
-OpenAPI and the types of the browser are generated from these and from :mod:`airshed.serve.messages`. Times are seconds
-since the start of the case; `time` is UTC in ISO 8601. A change that breaks old clients increments `PROTOCOL`.
+OpenAPI and the types of the browser are generated from these and from :mod:`airshed.serve.protocol.messages`. Times are
+seconds since the start of the case; `time` is UTC in ISO 8601. A change that breaks old clients increments `PROTOCOL`.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airshed.serve.types import (
+from airshed.serve.protocol.types import (
     Command,
     Document,
     Encoding,

@@ -1,51 +1,22 @@
-"""Requests to the model's thread: items of its queue, coroutines for routes, and errors as sent to clients."""
+"""Requests to the model's thread: items of its queue and coroutines for routes."""
 
 import asyncio
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airshed.case.case import RunCase
-from airshed.core.errors import AirshedError, CaseError
-from airshed.serve import messages, types
+from airshed.core.errors import CaseError
 from airshed.serve.access import Client
-from airshed.serve.published import Copy, Session
+from airshed.serve.fields.published import Copy, Session
+from airshed.serve.protocol import messages, types
+from airshed.serve.protocol.errors import NotThereError, NotYetError
 
 if TYPE_CHECKING:
-    from airshed.serve.engine import Engine
-    from airshed.serve.sessions import HostedSession
-
-
-class DefectError(AirshedError):
-    """A defect of Airshed itself."""
-
-
-class EndsError(AirshedError):
-    """The server ends, so the request is not executed."""
-
-    def __init__(self) -> None:
-        super().__init__("the server is shutting down")
-
-
-class NotThereError(AirshedError):
-    """The session, variable or file does not exist."""
-
-
-class NotYetError(AirshedError):
-    """The model of the server is being set up."""
-
-
-def as_airshed_error(error: Exception) -> AirshedError:
-    """Return an error as sent to clients; a defect is printed in the server's terminal."""
-    if isinstance(error, AirshedError):
-        return error
-    traceback.print_exception(error)
-    return DefectError(
-        "a defect of Airshed; its traceback is in the server's terminal; restore a snapshot, or continue"
-    )
+    from airshed.serve.model.engine import Engine
+    from airshed.serve.model.sessions import HostedSession
 
 
 def _running_reply() -> "Future[Any]":

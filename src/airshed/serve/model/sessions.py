@@ -19,10 +19,10 @@ from airshed.runtime.model import SavedState, Snapshot, Timings
 from airshed.runtime.records import FolderUse, fitting
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
-from airshed.serve import types
-from airshed.serve.catalogue import check_patch
-from airshed.serve.painting import painted
-from airshed.serve.store import FolderStore, case_of, log_of
+from airshed.serve.model.catalogue import check_patch
+from airshed.serve.model.painting import painted
+from airshed.serve.model.store import FolderStore, case_of, log_of
+from airshed.serve.protocol import types
 
 START: Final = "start"
 """Name of the snapshot of the start, which cannot be deleted."""

@@ -8,10 +8,10 @@ from airshed.grid.coordinates import faces_around
 from airshed.grid.projected import MapProjection
 from airshed.plot.cells import MapCells
 from airshed.plot.geography import cities, coasts_and_borders
-from airshed.serve import types
-from airshed.serve.frames import encode, frame
-from airshed.serve.published import Copy, Selection, Session, frame_header
-from airshed.serve.requests import NotThereError
+from airshed.serve.fields.published import Copy, Selection, Session, frame_header
+from airshed.serve.protocol import types
+from airshed.serve.protocol.errors import NotThereError
+from airshed.serve.protocol.frames import encode, frame
 
 Lines = Literal["coast", "borders"]
 _AROUND = 1.0

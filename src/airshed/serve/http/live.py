@@ -14,11 +14,12 @@ from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from pydantic import TypeAdapter, ValidationError
 
 from airshed.core.errors import AirshedError
-from airshed.serve import messages, types
 from airshed.serve.access import Bucket, Client, Gate, RefusedError
-from airshed.serve.connections import PendingSockets
-from airshed.serve.published import Selection
-from airshed.serve.requests import Requests, as_airshed_error
+from airshed.serve.fields.published import Selection
+from airshed.serve.http.connections import PendingSockets
+from airshed.serve.model.requests import Requests
+from airshed.serve.protocol import messages, types
+from airshed.serve.protocol.errors import as_airshed_error
 
 _EVENTS: Final = 1000
 """Most events that wait for a client; the oldest ones are discarded, and the log shows the gap."""

@@ -10,9 +10,10 @@ from airshed.core.arrays import AnyArray
 from airshed.core.text import printable
 from airshed.core.version import __version__
 from airshed.grid.axes import GRID_MAPPING
-from airshed.serve import types
-from airshed.serve.published import Copy, Session, Shape
-from airshed.serve.requests import NotThereError, Requests
+from airshed.serve.fields.published import Copy, Session, Shape
+from airshed.serve.model.requests import Requests
+from airshed.serve.protocol import types
+from airshed.serve.protocol.errors import NotThereError
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -4,11 +4,11 @@ from airshed.core.report import Report, json_cell
 from airshed.core.version import __version__
 from airshed.runtime.model import Timings
 from airshed.runtime.registry import model_kind
-from airshed.serve import types
-from airshed.serve.advance import Goal
-from airshed.serve.published import Shape
-from airshed.serve.schema import case_schema, values_of
-from airshed.serve.sessions import HostedSession, iso
+from airshed.serve.fields.published import Shape
+from airshed.serve.model.advance import Goal
+from airshed.serve.model.sessions import HostedSession, iso
+from airshed.serve.protocol import types
+from airshed.serve.protocol.schema import case_schema, values_of
 
 CAPABILITIES = (
     "step", "run", "pause", "restart", "set", "paint", "snapshot", "forget", "restore", "branch", "replay", "compare",

@@ -11,9 +11,9 @@ from airshed.parallel.failure import catching_together, raising_together
 from airshed.runtime.locking import closed_on_error
 from airshed.runtime.records import FolderUse
 from airshed.runtime.simulation import Simulation
-from airshed.serve import types
-from airshed.serve.sessions import HostedSession, Replay, branch_of, replay
-from airshed.serve.store import SessionRequest
+from airshed.serve.model.sessions import HostedSession, Replay, branch_of, replay
+from airshed.serve.model.store import SessionRequest
+from airshed.serve.protocol import types
 
 _STOP: Final = ("stop", "")
 _OF_HOST: Final = ("open", "branch", "repeat", "close")

@@ -15,9 +15,9 @@ from airshed.core.text import suggestion
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.packing import PackedGrid
 from airshed.grid.projected import MapProjection
-from airshed.serve import types
 from airshed.serve.access import Lease
-from airshed.serve.frames import Payload, encode, frame, window_of
+from airshed.serve.protocol import types
+from airshed.serve.protocol.frames import Payload, encode, frame, window_of
 
 if TYPE_CHECKING:
     from airshed.serve.records.finished import FinishedRun

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
 from airshed.core.errors import CaseError
-from airshed.serve import types
-from airshed.serve.frames import MEDIA_TYPE
-from airshed.serve.maps import Lines, cities_of, lines_frame, places_frame
-from airshed.serve.published import Copy, Selection, Session
+from airshed.serve.fields.maps import Lines, cities_of, lines_frame, places_frame
+from airshed.serve.fields.published import Copy, Selection, Session
+from airshed.serve.model.requests import Requests
+from airshed.serve.protocol import types
+from airshed.serve.protocol.errors import NotThereError
+from airshed.serve.protocol.frames import MEDIA_TYPE
 from airshed.serve.records.recording import RecordedFields, selected
-from airshed.serve.requests import NotThereError, Requests
 
 _MOST = 100
 """Most variables in a response."""
@@ -143,7 +144,7 @@ def file_routes(requests: Requests) -> APIRouter:
         other: Annotated[str | None, Query(alias="with")] = None,
     ) -> Response:  # fmt: skip
         """Return a map as a picture, or with another session a map of the difference."""
-        from airshed.serve.maps import picture_of
+        from airshed.serve.fields.maps import picture_of
 
         found = requests.session(session)
         copy = await requests.copy(session, variable, other)
@@ -153,7 +154,7 @@ def file_routes(requests: Requests) -> APIRouter:
     @routes.get("/netcdf", responses=_responses("application/netcdf"))
     async def file(session: str, variables: Names) -> Response:
         """Return variables of the present state as a netCDF file; its history is the log of commands."""
-        from airshed.serve.formats import netcdf
+        from airshed.serve.fields.formats import netcdf
 
         found = requests.session(session)
         copies = await _copies(requests, session, variables)
@@ -164,7 +165,7 @@ def file_routes(requests: Requests) -> APIRouter:
     @routes.get("/zarr/{key:path}", responses=_responses("application/octet-stream"))
     async def zarr(session: str, key: str) -> Response:
         """Return the value of a key of a Zarr v3 store of the present state."""
-        from airshed.serve.formats import value_of
+        from airshed.serve.fields.formats import value_of
 
         content, media_type = await value_of(requests, session, key)
         return Response(content, media_type=media_type)

@@ -29,7 +29,7 @@ from airshed.runtime.model import Snapshot
 from airshed.runtime.records import FolderUse, fitting
 from airshed.runtime.registry import model_kind
 from airshed.runtime.simulation import Simulation
-from airshed.serve import types
+from airshed.serve.protocol import types
 
 STRATEGY: Final = "gather:async"
 _LOG, _CASE, _SECONDS = "log", "case_text", "seconds_of_state"

@@ -1,0 +1,1 @@
+"""Fields as clients see them: published copies, files and maps."""

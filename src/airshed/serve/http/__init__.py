@@ -1,0 +1,1 @@
+"""HTTP and WebSocket: the server, its routes and connections."""

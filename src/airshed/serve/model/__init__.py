@@ -1,0 +1,1 @@
+"""The thread of the models: its requests, sessions, their simulations on all ranks, and their states on disk."""

@@ -1,0 +1,1 @@
+"""Documents, messages and binary frames that the server and its clients exchange."""
