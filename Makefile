@@ -56,7 +56,8 @@ demo: $(VENV)/.installed ## simulate 24 hours over western Europe and draw the m
 
 web: $(PAGES)/index.html ## build the pages of the live server, with node (20.19 or newer; without it, from a wheel)
 
-live: web ## open the live model of western Europe in a browser
+live: $(VENV)/.installed ## open the live model of western Europe in a browser (WHEEL=FILE: with the pages of a release)
+	@$(BIN)/python web/pages.py $(WHEEL)
 	@$(BIN)/airshed serve $(CASE)
 
 web/node_modules/.complete: web/package-lock.json web/package.json
