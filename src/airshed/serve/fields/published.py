@@ -3,7 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from airshed.grid.projected import MapProjection
 from airshed.serve.access import Lease
 from airshed.serve.protocol import types
 from airshed.serve.protocol.frames import Payload, encode, frame, window_of
+from airshed.serve.words.fields import field_words
 
 if TYPE_CHECKING:
     from airshed.serve.records.finished import FinishedRun
@@ -132,7 +133,7 @@ def _variable(spec: FieldSpec, axes: Axes, packing: PackedGrid | None, group: st
         name=spec.name, unit=spec.unit, text=spec.text, dims=dims, shape=shape, valid=valid,
         standard_name=spec.standard_name, molar_mass=spec.molar_mass, settable=spec.settable,
         when="at the end of a step" if spec.settable else None,
-        paintable=spec.settable and len(dims) > 1, group=group,
+        paintable=spec.settable and len(dims) > 1, group=group, **asdict(field_words(spec.name, spec.text, spec.unit)),
     )  # fmt: skip
 
 

@@ -155,6 +155,9 @@ class Variable(Document):
     when      a settable variable can be set: during a step, a change waits for its end
     value     present value of a settable number
     group     process of a settable number; for fields, the kind of field
+    title     name in plain words, and `formula` with subscripts
+    topic     group in lists of fields, such as "Pollutants"
+    keywords  further words by which a search finds the field
     """
 
     name: str
@@ -172,6 +175,10 @@ class Variable(Document):
     paintable: bool = False
     value: float | None = None
     group: str = ""
+    title: str = ""
+    formula: str = ""
+    topic: str = ""
+    keywords: str = ""
 
 
 class Coordinate(Document):
