@@ -11,17 +11,16 @@ import numpy as np
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, DataError
 from airshed.core.report import Cell, Report, Table
-from airshed.core.text import counted, listed, number, suggestion
+from airshed.core.text import counted, listed, number
+from airshed.evaluate.matching import read_comparable
 from airshed.evaluate.members import ensemble_tables, is_ensemble, is_sweep, member_runs
 from airshed.evaluate.observation_files import ObservationFiles, is_text_file, moment
 from airshed.evaluate.pairing import (
     PLACEMENTS,
-    POLLUTANTS,
     Pairs,
     Placement,
     pair,
     pair_dataset,
-    selected,
     size_in_unit,
 )
 from airshed.evaluate.run_fields import SUMS, SURFACE, RunFields, Window
@@ -31,17 +30,13 @@ from airshed.observations.observation import Observations
 from airshed.observations.reading import FileSummary, files_table
 from airshed.observations.selection import (
     SAME_PLACE,
-    ObservationSelection,
     RejectedRow,
-    SelectionRules,
     rejected_rows_table,
 )
 from airshed.observations.time_convention import TimeConvention
 
 HIGH: Final = 500.0
 """Altitude [m] above which the report lists stations in the lowest layer."""
-
-_SPELLINGS: Final = {"PM25": "PM2.5", "PM2_5": "PM2.5", "ozone": "O3", "nitrogen dioxide": "NO2"}
 
 
 @dataclass(frozen=True)
@@ -210,13 +205,10 @@ def evaluate(
     with ExitStack() as stack:
         opened = [stack.enter_context(RunFields(path, label)) for path, label in zip(runs, _labels(runs), strict=True)]
         window = _window(opened)
-        selection = _selection(opened, window, settings.species)
-        observed, summaries = source.read(window, selection, on_progress)
-        compared, absent = _comparable(observed, opened)
+        comparable = read_comparable(source, opened, window, settings.species, on_progress)
         on_progress("pairing")
-        known = selection.stations
-        altitudes = {name: station.altitude for name, station in known.items()}
-        matched = pair(opened, compared, window, settings.placement, known)
+        altitudes = {name: station.altitude for name, station in comparable.stations.items()}
+        matched = pair(opened, comparable.observations, window, settings.placement, comparable.stations)
         if not len(matched.observations):
             raise DataError(f"no observed interval lies within the period of the run, {_span(window)} UTC")
         maps = () if any(is_sweep(path) for path in given) else tuple(
@@ -228,30 +220,16 @@ def evaluate(
         )  # fmt: skip
         infos = tuple(RunInfo(each.label, each.title, each.path, each.period) for each in opened)
         has_surface = opened[0].surface_altitude is not None
-    classes = {name: f"{station.area} {station.type}".strip() for name, station in known.items()}
-    unscored = frozenset(name for name, station in known.items() if station.type == "traffic" and not traffic)
+    classes, unscored = comparable.classes, comparable.unscored(traffic=traffic)
     return Evaluation(
-        infos, tuple(summaries), settings, matched, tuple(score_table(matched, classes, unscored)),
-        (*selection.rejected, *matched.rejected), absent,
+        infos, comparable.files, settings, matched, tuple(score_table(matched, classes, unscored)),
+        (*comparable.rejected, *matched.rejected), comparable.absent,
         {
             **_conventions(matched, settings), **_heights(matched, altitudes, has_surface=has_surface),
             **_several_places(matched.observations),
         },
         classes, unscored, maps, len(given) == 1 and is_ensemble(given[0]),
     )  # fmt: skip
-
-
-def _comparable(observed: Observations, runs: Sequence[RunFields]) -> tuple[Observations, tuple[str, ...]]:
-    """Return the observations of species that all runs have, and the other observed species."""
-    common = set.intersection(*(set(run.species) for run in runs))
-    compared = np.isin(observed.species, list(common)) & (observed.kind == "surface")
-    absent = tuple(sorted(set(observed.species.tolist()) - common))
-    if not compared.any():
-        raise DataError(
-            f"the observations are of {', '.join(absent)}, and {runs[0].path} has none of them; "
-            f"it has {listed(sorted(common))}"
-        )
-    return selected(observed, compared), absent
 
 
 def _paths(given: str | Path | Sequence[str | Path], least: int = 1) -> list[Path]:
@@ -279,46 +257,6 @@ def _window(runs: Sequence[RunFields]) -> Window:
         periods = "; ".join(f"{run.path} from {moment(run.period[0])} to {moment(run.period[1])}" for run in runs)
         raise DataError(f"there is no common period of output: {periods}")
     return start, end
-
-
-def _selection(runs: Sequence[RunFields], window: Window, wanted: Sequence[str]) -> ObservationSelection:
-    common = [name for name in runs[0].species if all(name in run.species for run in runs)]
-    known = {name.casefold(): name for name in [*POLLUTANTS, *common]}
-    for name in wanted:
-        if _SPELLINGS.get(name, name).casefold() not in {each.casefold() for each in common}:
-            raise DataError(f"{runs[0].path} has no species {name!r} to compare; {suggestion(name, common)}")
-    chosen = [known[_SPELLINGS.get(name, name).casefold()] for name in wanted] or list(known.values())
-    names = {spelling: name for spelling, name in _SPELLINGS.items() if name in chosen}
-    area = _common_area(runs)
-    length = float((window[1] - window[0]) / np.timedelta64(1, "s"))
-    return ObservationSelection(area, length, chosen, SelectionRules(outside="skip", unknown="skip", names=names))
-
-
-@dataclass(frozen=True)
-class _CommonArea:
-    """The area that some grids have in common."""
-
-    grids: Sequence[Grid]
-
-    @property
-    def bounds(self) -> tuple[float, float, float, float]:
-        """Minimum and maximum longitude, minimum and maximum latitude [degrees]."""
-        ends = np.reshape([each.bounds for each in self.grids], (-1, 2, 2))
-        (west, south), (east, north) = ends[:, :, 0].max(axis=0).tolist(), ends[:, :, 1].min(axis=0).tolist()
-        return west, east, south, north
-
-    def contains(self, lon: float, lat: float) -> bool:
-        """Return whether a point [degrees] is in all grids."""
-        return all(bool(each.contains(lon, lat)) for each in self.grids)
-
-
-def _common_area(runs: Sequence[RunFields]) -> _CommonArea:
-    """Return the area that all runs have in common; raise DataError without one."""
-    area = _CommonArea([run.grid for run in runs])
-    west, east, south, north = area.bounds
-    if east <= west or north <= south:
-        raise DataError(f"{listed([str(run.path) for run in runs])} have no area in common; compare them one by one")
-    return area
 
 
 def _conventions(matched: Pairs, options: EvaluationOptions) -> dict[str, Cell]:

@@ -79,7 +79,7 @@ def pair(
 
     stations  with their altitude and the height of their inlet, as far as they are known
     """
-    of = _in_common_units(observations, runs)
+    of = in_common_units(observations, runs)
     units = {name: str(of.unit[of.species == name][0]) for name in sorted(set(of.species.tolist()), key=_in_order)}
     known = [(stations or {}).get(name, Station(name)) for name in of.station.tolist()]
     altitude, inlet = np.array([(each.altitude, each.inlet) for each in known], np.float64).reshape(-1, 2).T
@@ -199,7 +199,7 @@ def _size(unit: str, species: str, molar_mass: float | None, run: RunFields) -> 
         ) from None
 
 
-def _in_common_units(of: Observations, runs: Sequence[RunFields]) -> Observations:
+def in_common_units(of: Observations, runs: Sequence[RunFields]) -> Observations:
     """Return observations with one unit for each species: ug/m3, or ppb where all are mixing ratios.
 
     Raises DataError where observations and fields cannot be converted into each other.

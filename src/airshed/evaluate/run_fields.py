@@ -120,16 +120,17 @@ class Source:
 class RunFields:
     """Outputs of a run, open for reading; use in a ``with`` statement.
 
-    grid   cells with one layer, which stands for all
-    label  name of the run in tables
+    grid     cells with one layer, which stands for all
+    label    name of the run in tables
+    outputs  names and datasets of a run that is open already; by default those of the path
     """
 
-    def __init__(self, path: Path, label: str = "") -> None:
+    def __init__(self, path: Path, label: str = "", outputs: "Sequence[tuple[str, xr.Dataset]]" = ()) -> None:
         self.path, self.label = path, label or path.stem
         self._files = ExitStack()
-        self.outputs: list[tuple[str, xr.Dataset]] = []
+        self.outputs: list[tuple[str, xr.Dataset]] = list(outputs)
         try:
-            for name in _names(path):
+            for name in () if outputs else _names(path):
                 dataset = self._files.enter_context(open_run(path, name) if path.is_dir() else open_run(path))
                 self.outputs.append((name, dataset))
             self.outputs, self.grid = _on_one_grid(self.outputs, path)
