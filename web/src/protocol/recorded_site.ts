@@ -9,8 +9,9 @@ export const isSite = (): boolean => typeof document !== "undefined" && document
 /** Return the file with the response to a request. */
 export function fileOf(path: string): string {
   const [name = "", query = ""] = path.split("?");
-  const level = /(?:^|&)level=(\d+)/.exec(query)?.[1];
-  return `data${name}${level === undefined ? "" : `.${level}`}`;
+  const given = new URLSearchParams(query);
+  const part = given.get("level") ?? given.get("variable");
+  return `data${name}${part === null ? "" : `.${part}`}`;
 }
 
 export class Site implements Source {

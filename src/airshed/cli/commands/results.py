@@ -1,28 +1,12 @@
 """`airshed plot`, `airshed merge` and `airshed evaluate`: pictures, single files and statistics of finished runs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from airshed.cli.observation_options import Averaging, Stations, TimeLabel, TimeZone, Units, observation_settings
 from airshed.cli.options import AsJson, RunFolder
-
-Stations = Annotated[
-    list[Path] | None,
-    typer.Option(help="Station table (coordinates, class); may be repeated. By default stations.csv in their folder."),
-]
-TimeZone = Annotated[
-    str | None, typer.Option(help='Zone of all times, such as "Europe/Berlin" or "UTC+01:00"; with --time-label.')
-]
-TimeLabel = Annotated[
-    str | None, typer.Option(help="Whether times are the start or the end of the mean; with --time-zone.")
-]
-Averaging = Annotated[
-    str | None, typer.Option(help='Averaging period of the values, such as "1 h"; by default that of the layout.')
-]
-Units = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=UNIT", help="Unit for files without units, such as O3=ug/m3.")
-]
 
 
 def plot(
@@ -67,7 +51,7 @@ def plot(
     from airshed.cli.progress import Work
     from airshed.core.errors import CaseError
 
-    settings = _observation_settings(stations, time_zone, time_label, averaging, unit)
+    settings = observation_settings(stations, time_zone, time_label, averaging, unit)
     runs, files = _runs_and_files(runs, observations)
     if difference and len(runs) != 2:
         raise CaseError(f"--difference needs two runs, got {len(runs)}: airshed plot --difference RUN1 RUN2")
@@ -89,22 +73,6 @@ def plot(
             )  # fmt: skip
             for picture in pictures:
                 typer.echo(picture)
-
-
-def _observation_settings(
-    stations: list[Path] | None, time_zone: str | None, time_label: str | None, averaging: str | None,
-    unit: list[str] | None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the options of files of observations as arguments of `airshed.evaluate`."""
-    from airshed.core.errors import CaseError
-
-    units = dict(each.partition("=")[::2] for each in unit or ())
-    if bad := [name for name, given in units.items() if not name or not given]:
-        raise CaseError(f"--unit {bad[0]!r} has no unit; write it as NAME=UNIT, such as O3=ug/m3")
-    if (time_zone is None) != (time_label is None):
-        raise CaseError("--time-zone and --time-label are required together; give both")
-    time = {"zone": time_zone, "label": time_label} if time_zone is not None else None
-    return {"stations": stations or (), "time": time, "averaging": averaging, "units": units}
 
 
 def _runs_and_files(runs: list[Path], observations: list[Path] | None) -> tuple[list[Path], list[Path]]:
@@ -175,7 +143,7 @@ def evaluate(
     from airshed.evaluate.evaluation import evaluate as compare
     from airshed.evaluate.folder import check_folder, default_folder, replaced_folder, write_tables
 
-    settings = _observation_settings(stations, time_zone, time_label, averaging, unit)
+    settings = observation_settings(stations, time_zone, time_label, averaging, unit)
     runs, files = _runs_and_files(runs, observations)
     folder = output or default_folder(runs[0])
     check_folder(folder)

@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from airshed.cli.observation_options import (
+    Averaging,
+    ShownObservations,
+    Stations,
+    TimeLabel,
+    TimeZone,
+    Units,
+    observation_files,
+    observation_settings,
+)
 from airshed.cli.options import AcceptChangedInputs, AllowCode, Overrides, Ranks, Threads, hand_to_ranks, settings
 
 if TYPE_CHECKING:
@@ -51,6 +61,12 @@ def serve(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Let other machines in without TLS, on the address of --host.")
     ] = False,
+    observations: ShownObservations = None,
+    stations: Stations = None,
+    time_zone: TimeZone = None,
+    time_label: TimeLabel = None,
+    averaging: Averaging = None,
+    unit: Units = None,
     idle: Annotated[
         float, typer.Option(min=0.0, help="Minutes without a client after which sessions end; 0 for never.")
     ] = 0.0,
@@ -67,6 +83,7 @@ def serve(
     from airshed.parallel.communicator import world
     from airshed.serve.model.host import Host
 
+    files = observation_files(observations, observation_settings(stations, time_zone, time_label, averaging, unit))
     loaded = load_case(case, settings(overrides, threads))
     loaded = loaded.allowing_code() if allow_code else loaded
     if world().rank:
@@ -84,7 +101,7 @@ def serve(
     SessionFolders(folder).check_place()
     if not (resume or force):
         SessionFolders(folder).check_new()
-    server = Server(world(), address, Limits(idle=60.0 * idle), _token(token_file), folder)
+    server = Server(world(), address, Limits(idle=60.0 * idle), _token(token_file), folder, files)
     use = {"resume": resume, "accept": accept_changed_inputs}
     _serve(server, loaded, use, browser=not no_browser)
 
@@ -93,6 +110,12 @@ def view(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    observations: ShownObservations = None,
+    stations: Stations = None,
+    time_zone: TimeZone = None,
+    time_label: TimeLabel = None,
+    averaging: Averaging = None,
+    unit: Units = None,
 ) -> None:
     """Show a finished run in a browser: maps, series, profiles and cross-sections of every stored hour.
 
@@ -104,8 +127,9 @@ def view(
     from airshed.serve.http.server import Address, Server
     from airshed.serve.records.finished import finished_session
 
+    files = observation_files(observations, observation_settings(stations, time_zone, time_label, averaging, unit))
     session = finished_session(run)
-    server = Server(SingleRank(), Address(port=port))
+    server = Server(SingleRank(), Address(port=port), observations=files)
     server.engine.show(session)
     with stop_on_interrupt(server.stop), server.listening(), ExitStack() as stack:
         say(server.url)
@@ -121,14 +145,21 @@ def export(
         list[str] | None, typer.Option(metavar="NAME", help="Field to write; may be repeated. By default all.")
     ] = None,
     ground: Annotated[bool, typer.Option("--ground", help="Write only the lowest layer.")] = False,
+    observations: ShownObservations = None,
+    stations: Stations = None,
+    time_zone: TimeZone = None,
+    time_label: TimeLabel = None,
+    averaging: Averaging = None,
+    unit: Units = None,
 ) -> None:
     """Write a finished run as a static site: the page of airshed view for any web server, without Airshed behind it."""
     from airshed.cli.progress import Work
     from airshed.cli.render import say
     from airshed.serve.records.site import write_site
 
+    files = observation_files(observations, observation_settings(stations, time_zone, time_label, averaging, unit))
     with Work("reading the run", quiet=False) as work:
-        size = write_site(run, site, fields or (), ground_only=ground, observer=work.show)
+        size = write_site(run, site, fields or (), ground_only=ground, observations=files, observer=work.show)
     say(f"{site}: {size / 1e6:.3g} MB; look at it with: python -m http.server --bind 127.0.0.1 --directory {site}")
 
 

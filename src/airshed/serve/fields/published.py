@@ -21,6 +21,7 @@ from airshed.serve.protocol.frames import Payload, encode, frame, window_of
 from airshed.serve.words.fields import field_words
 
 if TYPE_CHECKING:
+    from airshed.evaluate.observation_files import ObservationFiles
     from airshed.serve.records.finished import FinishedRun
     from airshed.serve.records.recording import RecordedFields
 
@@ -187,6 +188,7 @@ class Session:
     history  events other than commands, for the history attribute of files
     recorded fields at earlier times; None for a model without outputs
     finished answers of a finished run, which has no model; None for a model
+    observations  files of the case, for the stations; None without any
     """
 
     shape: Shape
@@ -198,6 +200,7 @@ class Session:
     history: tuple[str, ...] = ()
     recorded: "RecordedFields | None" = None
     finished: "FinishedRun | None" = None
+    observations: "ObservationFiles | None" = None
     used: float = field(default_factory=time.monotonic)
     _payloads: OrderedDict[Any, tuple[tuple[int, ...], Payload]] = field(default_factory=OrderedDict)
 

@@ -15,13 +15,16 @@ from starlette.exceptions import HTTPException
 
 from airshed.core.errors import AirshedError
 from airshed.core.version import __version__
+from airshed.evaluate.observation_files import ObservationFiles
 from airshed.serve.access import Client
 from airshed.serve.http.data import data_routes, file_routes
+from airshed.serve.http.stations import station_routes
 from airshed.serve.model.catalogue import case_of, catalogue
 from airshed.serve.model.requests import Requests
 from airshed.serve.protocol import types
 from airshed.serve.protocol.errors import STATUS
 from airshed.serve.protocol.schema import schemas
+from airshed.serve.stations.comparison import StationComparison
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": types.Problem} for status in (400, 401, 403, 404, 409, 413, 422, 429, 503)
@@ -29,8 +32,8 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 _COMMANDS: tuple[type[types.Document], ...] = get_args(get_args(types.Command)[0])
 
 
-def application(requests: Requests) -> FastAPI:
-    """Return the application of a server."""
+def application(requests: Requests, observations: ObservationFiles | None = None) -> FastAPI:
+    """Return the application of a server; `observations` replace those of the cases."""
     app = FastAPI(
         title="Airshed live", version=__version__, docs_url=None, redoc_url=None, openapi_url=None,
         responses=_PROBLEMS,
@@ -41,6 +44,7 @@ def application(requests: Requests) -> FastAPI:
     app.include_router(_session(requests))
     app.include_router(data_routes(requests))
     app.include_router(file_routes(requests))
+    app.include_router(station_routes(requests, StationComparison(observations)))
     _with_messages(app)
     return app
 

@@ -20,6 +20,7 @@ import uvicorn
 
 from airshed.core.errors import CaseError
 from airshed.core.files import read_text
+from airshed.evaluate.observation_files import ObservationFiles
 from airshed.parallel.communicator import Communicator
 from airshed.serve.access import Gate, Guard, Limits
 from airshed.serve.http.api import add_pages, application
@@ -99,6 +100,7 @@ class Server:
 
     token   secret of the clients; random unless given
     folder  of the states of sessions, with a subfolder for each; None stores them in memory alone
+    observations  of stations, for all sessions; by default each has those of its case
     """
 
     ranks: Communicator
@@ -106,6 +108,7 @@ class Server:
     limits: Limits = field(default_factory=Limits)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     folder: Path | None = None
+    observations: ObservationFiles | None = None
 
     def __post_init__(self) -> None:
         self.address.check()
@@ -119,7 +122,7 @@ class Server:
         gate = Gate.of(self.token, self.port, self.limits, names, origins)
         requests = Requests(self.engine)
         self._hub = Hub(requests, gate)
-        app = application(requests)
+        app = application(requests, self.observations)
         self._hub.add_to(app)
         add_pages(app)
         self.engine.on_event = self._hub.on_event

@@ -26,6 +26,7 @@ from airshed.serve.model.store import MAIN, SessionFolders, SessionRequest
 from airshed.serve.protocol import messages, types
 from airshed.serve.protocol.errors import EndsError, as_airshed_error
 from airshed.serve.records.recording import SessionRecords, recorded_fields
+from airshed.serve.stations.source import case_observations
 
 _SAVE: Final = 30.0
 """Seconds of wall time between stored states of a session that runs."""
@@ -257,8 +258,9 @@ class Engine:
             raise
         history = () if hosted.store is None else hosted.store.history
         self.sessions[name] = Session(
-            shape_of(hosted), state_of(name, hosted), Lease(self.limits.lease), history=history
-        )
+            shape_of(hosted), state_of(name, hosted), Lease(self.limits.lease), history=history,
+            observations=case_observations(hosted.simulation.case),
+        )  # fmt: skip
         self.began = True
         self._begin_recording(name, hosted)
         self._publish_log(name)

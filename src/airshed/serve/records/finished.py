@@ -62,8 +62,9 @@ class RunOutput:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """Answers of a run without a model."""
+    """Folder of a run without a model, and its answers."""
 
+    folder: Path
     info: types.ModelInfo
     summary: types.Summary
 
@@ -101,7 +102,7 @@ def finished_session(folder: Path, name: str = "main") -> Session:
         capabilities=[], attributes=dict(shape.attributes),
     )  # fmt: skip
     session = Session(shape, of_run, Lease(0.0), recorded=recorded)
-    session.finished = FinishedRun(info, _summary(folder, of_run))
+    session.finished = FinishedRun(folder, info, _summary(folder, of_run))
     return session
 
 

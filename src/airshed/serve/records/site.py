@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from airshed.core.atomic import guarded
-from airshed.core.errors import CaseError, OutputError
+from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.core.text import suggestion
+from airshed.evaluate.observation_files import ObservationFiles
 from airshed.serve.fields.maps import cities_of, lines_frame, places_frame
 from airshed.serve.fields.published import Selection, Session
 from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.records.finished import finished_session
 from airshed.serve.records.recording import selected
+from airshed.serve.stations.comparison import StationComparison
 
 _MARK: Final = '<meta name="airshed-site" content="1" />'
 _HEAD: Final = "<head>"
@@ -22,6 +24,7 @@ _HEAD: Final = "<head>"
 
 def write_site(
     run: Path, target: Path, fields: Sequence[str] = (), *, ground_only: bool = False,
+    observations: ObservationFiles | None = None,
     observer: Callable[[str, float], None] = lambda text, done: None,
 ) -> int:  # fmt: skip
     """Write a folder that any web server can host; return its size [bytes].
@@ -36,6 +39,8 @@ def write_site(
         Fields to write; all of the output by default.
     ground_only : bool
         Whether only the lowest layer is written, without profiles and cross-sections.
+    observations : ObservationFiles, optional
+        Observations of stations to show.
     observer : callable
         Called with the present field and the fraction done.
 
@@ -66,6 +71,7 @@ def write_site(
         page.write_text(page.read_text(encoding="utf-8").replace(_HEAD, f"{_HEAD}{_MARK}", 1), encoding="utf-8")
         _write_documents(session, names, part / "data" / "sessions" / session.name, ground_only=ground_only)
         _write_records(session, names, part / "data" / "sessions" / session.name, observer, ground_only=ground_only)
+        _write_stations(session, names, part / "data" / "sessions" / session.name, observations)
         if target.exists():
             target.rmdir()
         part.rename(target)
@@ -108,6 +114,26 @@ def _write_documents(session: Session, names: Sequence[str], folder: Path, *, gr
         (folder / "geography" / "cities.json").write_text(f"[{cities}]", encoding="utf-8")
     except NotThereError:  # a model without a map
         return
+
+
+def _write_stations(
+    session: Session, names: Sequence[str], folder: Path, observations: ObservationFiles | None
+) -> None:
+    """Write the stations, and series and scores of the observed fields; raise DataError for unusable observations."""
+    comparison = StationComparison(observations)
+    found = comparison.stations(session)
+    if observations is not None and found.problem is not None:
+        raise DataError(found.problem)
+    shown = [each for each in found.pollutants if each.name in names]
+    listed = found.model_copy(update={"pollutants": shown})
+    (folder / "stations.json").write_text(listed.model_dump_json(), encoding="utf-8")
+    for name in [each.name for each in shown]:
+        (folder / "stations").mkdir(exist_ok=True)
+        for kind, document in (
+            ("pairs", comparison.pairs(session, name)),
+            ("scores", comparison.scores(session, name)),
+        ):
+            (folder / "stations" / f"{kind}.{name}.json").write_text(document.model_dump_json(), encoding="utf-8")
 
 
 def _write_records(
