@@ -35,7 +35,7 @@ _INSTANT: Final = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class _Compared:
+class ObservedSession:
     """Observations of a session, and the period of its run; times of observations count from the window's start.
 
     offset  start of the window [s] since the start of the case
@@ -63,7 +63,7 @@ class StationComparison:
 
     files: ObservationFiles | None = None
     _lock: Lock = field(default_factory=Lock)
-    _read: OrderedDict[object, _Compared | AirshedError] = field(default_factory=OrderedDict)
+    _read: OrderedDict[object, ObservedSession | AirshedError] = field(default_factory=OrderedDict)
     _pairs: OrderedDict[object, Pairs | None] = field(default_factory=OrderedDict)
 
     def stations(self, session: "Session") -> documents.StationList:
@@ -112,7 +112,7 @@ class StationComparison:
         )  # fmt: skip
 
     @contextmanager
-    def _opened(self, session: "Session") -> Iterator[tuple[RunFields, _Compared]]:
+    def _opened(self, session: "Session") -> Iterator[tuple[RunFields, ObservedSession]]:
         """Return the records of a session as a run, and its observations; one thread at a time."""
         source = self.files or session.observations
         if source is None:
@@ -123,13 +123,13 @@ class StationComparison:
         with self._lock, _run_of(session) as run:
             key = id(source), session.shape.grid.model_dump_json(), _window(session, run), tuple(run.species)
             if key not in self._read:
-                self._read[key] = _compared(source, session, run)
+                self._read[key] = _observations_of(source, session, run)
             found = self._read[key]
             if isinstance(found, AirshedError):
                 raise found
             yield run, found
 
-    def _matched(self, session: "Session", run: RunFields, compared: _Compared, species: str) -> Pairs | None:
+    def _matched(self, session: "Session", run: RunFields, compared: ObservedSession, species: str) -> Pairs | None:
         """Return the pairs of a species so far; None where there is none."""
         assert session.recorded is not None
         moments = session.recorded.moments
@@ -165,17 +165,17 @@ def _start(session: "Session") -> np.datetime64:
     return np.datetime64(state.time.removesuffix("Z"), "ms") - np.timedelta64(round(1e3 * state.seconds), "ms")
 
 
-def _compared(source: ObservationFiles, session: "Session", run: RunFields) -> _Compared | AirshedError:
+def _observations_of(source: ObservationFiles, session: "Session", run: RunFields) -> ObservedSession | AirshedError:
     """Read the observations of a session; return an error instead of raising it, so that it is found once."""
     window = _window(session, run)
     try:
         data = read_comparable(source, [run], window)
     except AirshedError as error:
         return error
-    return _Compared(data, window, float((window[0] - _start(session)) / np.timedelta64(1, "s")))
+    return ObservedSession(data, window, float((window[0] - _start(session)) / np.timedelta64(1, "s")))
 
 
-def _listed(run: RunFields, compared: _Compared) -> documents.StationList:
+def _listed(run: RunFields, compared: ObservedSession) -> documents.StationList:
     """Return the stations with their positions on the map."""
     of, unscored = compared.data.observations, compared.data.unscored(traffic=False)
     names, first = np.unique(of.station, return_index=True)
