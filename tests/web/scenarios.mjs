@@ -82,10 +82,10 @@ export async function sums({ open, given }) {
 export async function looks({ open, given }) {
   const page = await open();
   await page.getByLabel("Find a field").fill(given.words);
-  await page.getByRole("list", { name: "Fields" }).getByRole("button").first().click();
-  const slider = page.getByRole("slider", { name: /Level/ });
+  await page.getByRole("listbox", { name: "Fields" }).getByRole("option").first().click();
+  const slider = page.getByRole("slider", { name: "Height" });
   await slider.focus();
-  await slider.press("ArrowRight");
+  await slider.press("ArrowUp");
   await page.waitForSelector(".map[data-version]:not([data-version=''])");
   await page.mouse.click(...(await pixel(page, ...given.place)));
   for (let k = 1; k <= 3; k++) {

@@ -7,6 +7,7 @@ import { Http, Refused, type Source } from "../protocol/http";
 import { Link, type Connection } from "../protocol/link";
 import type { City, Control, GridInfo, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
 import { isSite, Site } from "../protocol/recorded_site";
+import { recentField } from "./favourites";
 import { Past } from "./past";
 import { displayedTime, look, view } from "./view";
 
@@ -231,6 +232,7 @@ export function begin(): void {
 }
 
 function firstOf(all: Variable[]): string {
-  const found = info.value?.shown?.find((name) => all.some((each) => each.name === name));
+  const before = recentField(info.value?.state.model ?? "");
+  const found = [before, ...(info.value?.shown ?? [])].find((name) => all.some((each) => each.name === name));
   return found ?? all[0]?.name ?? "";
 }
