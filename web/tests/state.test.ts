@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, test } from "vitest";
 import type { ModelInfo } from "../src/protocol/types";
 import { Past } from "../src/state/past";
 import { moved } from "../src/state/playback";
-import { distance } from "../src/state/places";
+import { distance } from "../src/maths/sphere";
 import { added, enter, forget, groups, knobs, pending, tables } from "../src/state/settings";
 import { infos } from "../src/state/store";
 import { look, read, VERSION, view, written } from "../src/state/view";

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { cellAt, centreOf, lonLatOf, placeText, valueAt, type Place } from "../maths/grid";
 import { number } from "../maths/format";
 import { comparing, difference, fields, unit, type Shown } from "../state/scale";
+import { placeName } from "../state/place_names";
 import { cursor, geography, grid, infos } from "../state/store";
 import { clickAt, tool } from "../state/tools";
 import { view } from "../state/view";
@@ -99,7 +100,7 @@ export function Readout() {
       {found.map((each) => each && (
         <strong key={each.session}>{number(valueAt(each.values, map, cell), 4)} <small>{unit.value?.label}</small></strong>
       ))}
-      <span>{place && placeText(place)}</span>
+      <span title={place ? placeText(place) : ""}>{place && placeName(place)}</span>
     </div>
   );
 }

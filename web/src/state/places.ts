@@ -2,6 +2,7 @@
 import { computed } from "@preact/signals";
 import type { Curve } from "../charts/Chart";
 import { HUES } from "../maths/hues";
+import { distance } from "../maths/sphere";
 import { cellAt, type Cell, type Grid, type Place } from "../maths/grid";
 import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
@@ -106,16 +107,6 @@ function layerEdges(levels: number): number[] {
   const found = coordinate?.bounds;
   if (found?.length === levels) return [Math.min(...(found[0] ?? [0])), ...found.map((each) => Math.max(...each))];
   return Array.from({ length: levels + 1 }, (_, k) => k);
-}
-
-const EARTH = 6371; // km, mean radius
-
-/** Return the great-circle distance of two places (longitude, latitude) [km]. */
-export function distance(a: Place, b: Place): number {
-  const turn = Math.PI / 180;
-  const half = (from: number, to: number) => Math.sin(((to - from) * turn) / 2) ** 2;
-  const part = half(a[1], b[1]) + Math.cos(a[1] * turn) * Math.cos(b[1] * turn) * half(a[0], b[0]);
-  return 2 * EARTH * Math.asin(Math.sqrt(Math.min(part, 1)));
 }
 
 /** Return the subscriptions of the panel of places. */

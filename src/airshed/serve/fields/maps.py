@@ -6,6 +6,7 @@ import numpy as np
 
 from airshed.grid.coordinates import faces_around
 from airshed.grid.projected import MapProjection
+from airshed.grid.world import ENGLISH
 from airshed.plot.cells import MapCells
 from airshed.plot.geography import cities, coasts_and_borders
 from airshed.serve.fields.published import Copy, Selection, Session, frame_header
@@ -18,6 +19,7 @@ _AROUND = 1.0
 """Margin [degrees of latitude] of lines around the map."""
 
 _CITIES = 400
+_ALSO = {english: other for other, english in ENGLISH.items()}
 
 
 def cells_of(grid: types.GridInfo) -> MapCells:
@@ -61,8 +63,9 @@ def cities_of(session: Session) -> list[types.City]:
     found = cities(cells_of(session.shape.grid).area)[:_CITIES]
     return [
         types.City(
-            name=each.name, lon=each.longitude, lat=each.latitude, x=each.x, y=each.y, population=each.population
-        )
+            name=each.name, also=_ALSO.get(each.name, ""), lon=each.longitude, lat=each.latitude, x=each.x, y=each.y,
+            population=each.population,
+        )  # fmt: skip
         for each in found
     ]
 

@@ -213,9 +213,11 @@ class City(Document):
     """A city within the map.
 
     x, y  in the coordinates of the map: longitude and latitude, or those of a projected grid
+    also  another name, such as "Köln"
     """
 
     name: str
+    also: str = ""
     lon: float
     lat: float
     x: float

@@ -5,6 +5,7 @@ import { connection, controls, notify, session, sessions } from "../../state/sto
 import { hasModel } from "../../state/playback";
 import { look, view } from "../../state/view";
 import { isDark } from "../../state/theme";
+import { GoTo } from "./GoTo";
 import { Icon } from "./icons";
 
 const CONNECTION = { connecting: "connecting", open: "live", lost: "connection lost", refused: "no access" } as const;
@@ -21,6 +22,7 @@ export function TopBar() {
           </select>
         </label>
       )}
+      <GoTo />
       <Controller />
       <span class={`state ${connection.value}`} role="status" data-connection={connection.value}>{connection.value === "open" && !hasModel() ? "recorded run" : CONNECTION[connection.value]}</span>
       <button type="button" class="quiet" title="Copy a link to this view" aria-label="Copy a link to this view" onClick={() => void share()}><Icon name="share" /></button>

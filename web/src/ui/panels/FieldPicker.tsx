@@ -2,10 +2,11 @@
 import { useComputed, useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Variable } from "../../protocol/types";
-import { favourites, rememberField, toggleFavourite } from "../../state/favourites";
+import { favourites, toggleFavourite } from "../../state/favourites";
 import { fieldText, formulaOf, found, grouped, inOrder, titleOf, type FieldGroup } from "../../state/fields";
+import { chooseField } from "../../state/goto";
 import { info, variables } from "../../state/store";
-import { look, view } from "../../state/view";
+import { view } from "../../state/view";
 
 /** A row of the list: a field may be in two groups. */
 interface Row {
@@ -52,7 +53,7 @@ function currentRow(rows: Row[], active: string | null, searching: boolean): Row
 
 function onKey(event: KeyboardEvent, rows: ReadonlySignal<Row[]>, current: ReadonlySignal<Row | null>, active: Signal<string | null>): void {
   const move = { ArrowUp: -1, ArrowDown: 1, PageUp: -8, PageDown: 8 }[event.key];
-  if (event.key === "Enter" && current.value) return choose(current.value.field);
+  if (event.key === "Enter" && current.value) return chooseField(current.value.field);
   if (!move || !rows.value.length) return;
   event.preventDefault();
   const at = rows.value.findIndex((each) => each.id === current.value?.id);
@@ -80,7 +81,7 @@ function Option({ id, of, active }: { id: string; of: Variable; active: boolean 
   };
   return (
     <div id={id} role="option" class="option" aria-selected={of.name === view.value.variable} aria-label={fieldText(of)} data-active={active}
-      data-name={of.name} title={of.text} onClick={() => choose(of)}>
+      data-name={of.name} title={of.text} onClick={() => chooseField(of)}>
       <b>{titleOf(of)}</b> <span>{formulaOf(of)}</span>
       <i class="star" data-on={starred} title={starred ? "Remove from favourites" : "Add to favourites"} onClick={star}>{starred ? "★" : "☆"}</i>
     </div>
@@ -100,9 +101,4 @@ function Chosen() {
       </button>
     </div>
   );
-}
-
-function choose(field: Variable): void {
-  if (info.value) rememberField(info.value.state.model, field.name);
-  look({ variable: field.name, unit: null, range: null, log: false });
 }

@@ -5,12 +5,14 @@ import { COUNT, table } from "../../maths/colours";
 import { number } from "../../maths/format";
 import { placeText, valueAt, type Place } from "../../maths/grid";
 import { automatic, fraction, type Range } from "../../maths/range";
+import { positionName } from "../../state/place_names";
 import { curtain, hasLevels, marked, profiles, series, STEPS, type Curtain } from "../../state/places";
 import { colours, fields, range, unit } from "../../state/scale";
 import { grid, placeOf, shown, variable } from "../../state/store";
 import { choose, drawn, tool } from "../../state/tools";
 import { look, view } from "../../state/view";
 import { Icon } from "../frame/icons";
+import { PlaceSentence } from "./PlaceSentence";
 
 export function PlacePanel() {
   return (
@@ -35,11 +37,12 @@ function Places() {
         <div class="key" key={`${place}`}>
           <i style={{ background: colour }} aria-hidden="true" />
           <b>{k + 1}</b>
-          <span>{textOf(placeOf(place))}</span>
+          <span title={textOf(placeOf(place))}>{positionName(place) || textOf(placeOf(place))}</span>
           <b>{map && cell && of ? `${number(valueAt(of.values, map, cell), 4)} ${unit.value?.label ?? ""}` : "–"}</b>
           <button type="button" class="quiet" aria-label={`Remove place ${k + 1}`} onClick={() => drop(k)}><Icon name="close" /></button>
         </div>
       ))}
+      {marked.value.map((_, k) => <PlaceSentence key={k} of={k} />)}
     </section>
   );
 }
