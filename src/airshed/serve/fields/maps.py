@@ -63,9 +63,14 @@ def cities_of(session: Session) -> list[types.City]:
     found = cities(cells_of(session.shape.grid).area)[:_CITIES]
     return [
         types.City(
-            name=each.name, also=_ALSO.get(each.name, ""), lon=each.longitude, lat=each.latitude, x=each.x, y=each.y,
+            name=each.name,
+            also=_ALSO.get(each.name, ""),
+            lon=each.longitude,
+            lat=each.latitude,
+            x=each.x,
+            y=each.y,
             population=each.population,
-        )  # fmt: skip
+        )
         for each in found
     ]
 
