@@ -56,7 +56,7 @@ export async function shows({ open, given }) {
     await page.mouse.move(x, y);
     await page.waitForFunction(() => document.querySelector(".readout span")?.innerText);
     await settle(page);
-    values.push(await page.locator(".readout").evaluate((each) => [Number(each.dataset.row), Number(each.dataset.column), each.innerText]));
+    values.push(await page.locator(".readout").evaluate((each) => [Number(each.dataset.row), Number(each.dataset.column), `${each.innerText} ${each.querySelector("span").title}`]));
   }
   return { places, values, scale: await scale(page) };
 }

@@ -19,7 +19,7 @@ const MOST_PLACES = 6;
 /** Pixels per degree of a map around a city. */
 const CLOSE = 90;
 
-/** Return the cities whose name begins with a text, then those that contain it; the largest first. */
+/** Return the cities whose name begins with a text, then the names that contain it; the largest first. */
 export function citiesNamed(cities: readonly City[], text: string): City[] {
   const search = folded(text.trim());
   if (!search) return [];
