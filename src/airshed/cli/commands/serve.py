@@ -2,6 +2,7 @@
 
 import secrets
 from contextlib import ExitStack
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -166,28 +167,40 @@ def export(
 def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
+    from airshed.serve.model.store import SessionFolders
     from airshed.serve.protocol.errors import EndsError
+    from airshed.serve.records.recorded_day import recorded_session
 
+    recorded, main = None if use["resume"] else recorded_session(case), None
     with stop_on_interrupt(server.stop), server.listening(), ExitStack() as stack:
+        if recorded is not None:  # the page opens with recorded hours; the model is set up when it is requested
+            reserved = stack.enter_context(ExitStack())
+            reserved.enter_context(SessionFolders(server.folder).reserved())
+            server.engine.offer(case, reserved.close)
+            server.engine.show(recorded)
+        else:
+            main = server.engine.open(case, "main", **use)
+            main.add_done_callback(partial(_on_opened, server))
         say(server.url)
         for warning in server.address.warnings(server.port):
             say(f"airshed: warning: {warning}", err=True)
-        main = server.engine.open(case, "main", **use)
-
-        def on_opened(done: "Future[Any]") -> None:
-            if done.exception():
-                server.stop()
-                return
-            for notice in server.engine.host.sessions["main"].notices:  # losses and changes of a resumed session
-                say(f"airshed: {notice}", err=True)
-
-        main.add_done_callback(on_opened)
         if browser:
             typer.launch(stack.enter_context(server.page()))
         server.run()
-    error = main.exception() if main.done() else None
+    error = main.exception() if main is not None and main.done() else None
     if error is not None and not isinstance(error, EndsError):
         raise error
+
+
+def _on_opened(server: "Server", done: "Future[Any]") -> None:
+    """Print losses and changes of a resumed session; stop the server where the model cannot be set up."""
+    from airshed.cli.render import say
+
+    if done.exception():
+        server.stop()
+        return
+    for notice in server.engine.host.sessions["main"].notices:
+        say(f"airshed: {notice}", err=True)
 
 
 def _token(file: Path | None) -> str:

@@ -13,6 +13,7 @@ from airshed.core.data import is_dataset
 from airshed.core.errors import CaseError, DataError
 from airshed.core.fields import FieldRegistry, FieldSpec
 from airshed.core.files import note_input, resource
+from airshed.core.stages import begin_stage
 from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
 from airshed.io.cf import reserved_names
@@ -184,6 +185,7 @@ def assemble(
     any_tiles  whether `parallel.tiles` is for another number of ranks
     """
     # grid and ranks
+    begin_stage("reading the mechanism")
     whole, network = case.make_grid(), case.network()
     _refuse_species(network, whole)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
@@ -223,7 +225,9 @@ def assemble(
     provided += filter(None, [inventory, stacks])
     acting = processes_in(case, process_context(case, network, whole, subdomain, land, light, provided), own)
     network = replace(network, reactions=acting.reactions)
+    begin_stage("reading the weather")
     air = weather_of(case, whole, subdomain, all_land, meteorology, weather_needs(case, acting))
+    begin_stage("placing the emissions")
     sources = acting.sources(air)
     own_sources = tuple(each.part(subdomain.window) if hasattr(each, "part") else each for each in sources)
 

@@ -13,6 +13,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
 from airshed.core.fields import FieldView
 from airshed.core.report import Report
+from airshed.core.stages import begin_stage
 from airshed.grid import Grid
 from airshed.grid.box import Box
 from airshed.kernels.backend import StepKernel, backend
@@ -79,6 +80,7 @@ class AirModel:
         self.program = case.program(self.network, updates=bool(self.parts.updates))
         check_devices(self.program, backend().devices)
         fused = self.program.stages[0].kernel == EVERYTHING
+        begin_stage("compiling the chemistry")
         self.kernel = self._compiled(self.network if fused else without_reactions(self.network))
         _, rows, columns = self.grid.shape
         self.layout = self.kernel.layout(rows, columns)
@@ -112,6 +114,7 @@ class AirModel:
         if groups is not None:
             transport_remotely(self.executor, context, meteorology, groups)
         self.own_fields: dict[str, AnyArray] = {} if self.executor.updates is None else self.executor.updates.fields
+        begin_stage("setting the initial air")
         self._set_initial(initial)
 
     @property

@@ -99,6 +99,11 @@ def _session(requests: Requests) -> APIRouter:
         """Return the state of a session."""
         return _json(requests.session(session).view())
 
+    @routes.post("/setup")
+    async def set_up(session: str) -> types.SessionState:
+        """Set up the model of a recorded session; the response follows when it is ready."""
+        return await requests.set_up(session)
+
     @routes.delete("")
     async def end(session: str, requester: Requester) -> None:
         """End a session."""

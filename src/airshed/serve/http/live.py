@@ -74,6 +74,8 @@ class Connection:
             self._events.append(_text(self._hello(session.view())))
         if not self._events:
             self._events.append(_text(self._hello(None)))
+        for name, stage in list(self.requests.engine.openings.items()):
+            self._events.append(_text(messages.Event(event="opening", session=name, stage=stage)))
         talk = [asyncio.create_task(each) for each in (self._read_all(), self._send_all())]
         try:
             await asyncio.wait(talk, return_when=asyncio.FIRST_COMPLETED)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from airshed.case.case import RunCase
 from airshed.core.errors import AirshedError, CaseError
+from airshed.core.stages import observing_stages
 from airshed.parallel.failure import catching_together
 from airshed.runtime.locking import quick_turns
 from airshed.serve.access import Lease, Limits
@@ -53,7 +54,9 @@ class Engine:
         self._replays = Replays(host, self._view, self._publish_replay)
         self._fields: list[tuple[str, str, Reply]] = []
         self._saved: dict[str, float] = {}
-        self._openings: set[str] = set()
+        self.openings: dict[str, str] = {}
+        self._offered: Callable[[], Future[types.SessionState]] | None = None
+        self._opened: Future[types.SessionState] | None = None
         self._branches = 0
         self._ends = self._left = self.began = False
 
@@ -72,6 +75,26 @@ class Engine:
         """Publish a session without a model, before :meth:`run`."""
         self.sessions[session.name] = session
         self.began = True
+
+    def offer(self, case: RunCase, on_begin: Callable[[], None] = lambda: None) -> None:
+        """Set up the main session of a case when it is requested first, see :meth:`begin_offered`.
+
+        on_begin  called before the set-up begins
+        """
+
+        def begin() -> "Future[types.SessionState]":
+            on_begin()
+            return self.open(case, MAIN)
+
+        self._offered = begin
+
+    def begin_offered(self, name: str = MAIN) -> "Future[types.SessionState] | None":
+        """Request the offered session, after a failure again; None if no session of this name is offered."""
+        if self._offered is None or name != MAIN:
+            return None
+        if self._opened is None or (self._opened.done() and self._opened.exception() is not None):
+            self._opened = self._offered()
+        return self._opened
 
     def close(self, session: str) -> "Future[None]":
         """Request the end of a session."""
@@ -185,11 +208,11 @@ class Engine:
         late = time.monotonic() - self.limits.idle
         busy = {*self._goals.goals, *self._replays.replies}
         idle = [name for name, each in self.sessions.items() if name not in busy and each.used < late]
-        if idle and len(idle) == len(self.sessions) and not self._openings:
+        if idle and len(idle) == len(self.sessions) and not self.openings:
             self._ends = True
             return
         for name in idle:
-            if name != MAIN:  # the main session stays while others are in use
+            if name != MAIN and self.sessions[name].finished is None:  # these stay while others are in use
                 with self._reporting_unsaved(name):
                     self._close(name)  # its folder stays, for --resume
 
@@ -218,7 +241,7 @@ class Engine:
         self._check_count()
         name = opening.session or self._new_name()
         opening = replace(opening, session=name, folder=self._folders.of(name))
-        self._openings.add(name)
+        self._begin_stage(name, "preparing")
         if self.host.ranks.handle is None:
             prepare = partial(self.host.prepare, opening)
             threading.Thread(target=self._prepare, args=(prepare, opening, reply), daemon=True).start()
@@ -227,7 +250,8 @@ class Engine:
 
     def _prepare(self, prepare: Callable[[], HostedSession], opening: SessionRequest, reply: Reply) -> None:
         try:
-            result: HostedSession | AirshedError = prepare()
+            with observing_stages(partial(self._begin_stage, opening.session)):
+                result: HostedSession | AirshedError = prepare()
         except Exception as error:
             result = as_airshed_error(error)
         prepared = (opening.session, result) if isinstance(result, HostedSession) else None
@@ -237,8 +261,8 @@ class Engine:
 
     def _begin_prepared(self, opening: SessionRequest, result: HostedSession | AirshedError, reply: Reply) -> None:
         """Begin a prepared session; with a resumed main session, request all other sessions that were stored."""
-        self._openings.discard(opening.session)
         if isinstance(result, AirshedError):
+            self._end_stages(opening.session)
             raise result
         self.host.sessions[opening.session] = result
         if opening.resume and opening.session == MAIN:
@@ -249,6 +273,16 @@ class Engine:
                 opened = self._request(self._open, replace(other, resume=True, accept=opening.accept))
                 opened.add_done_callback(partial(_note_failure, result, other.session))
         reply.set_result(self._begin(opening.session, result))
+
+    def _begin_stage(self, name: str, stage: str) -> None:
+        """Publish the stage of the set-up of a session."""
+        self.openings[name] = stage
+        self.on_event(messages.Event(event="opening", session=name, stage=stage))
+
+    def _end_stages(self, name: str) -> None:
+        """Publish that the set-up of a session has ended."""
+        if self.openings.pop(name, None) is not None:
+            self.on_event(messages.Event(event="opening", session=name, stage=""))
 
     def _begin(self, name: str, hosted: HostedSession) -> types.SessionState:
         try:
@@ -265,6 +299,7 @@ class Engine:
         self._begin_recording(name, hosted)
         self._publish_log(name)
         self._event("opened", name)
+        self._end_stages(name)
         return self.sessions[name].view()
 
     def _begin_recording(self, name: str, hosted: HostedSession) -> None:
@@ -323,11 +358,11 @@ class Engine:
         while True:
             self._branches += 1
             name = f"b{self._branches}"
-            if not (name in self.sessions or name in self._openings or self._folders.is_taken(name)):
+            if not (name in self.sessions or name in self.openings or self._folders.is_taken(name)):
                 return name
 
     def _check_count(self) -> None:
-        there = len(self.sessions) + len(self._openings)
+        there = sum(each.finished is None for each in self.sessions.values()) + len(self.openings)
         if there >= self.limits.sessions:
             raise CaseError(f"there are {there} sessions, which is the limit; end one")
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError
@@ -17,6 +17,9 @@ from airshed.serve.protocol.errors import NotThereError, NotYetError
 if TYPE_CHECKING:
     from airshed.serve.model.engine import Engine
     from airshed.serve.model.sessions import HostedSession
+
+
+_SETTING_UP: Final = "the model is being set up; repeat the request soon"
 
 
 def _running_reply() -> "Future[Any]":
@@ -50,8 +53,10 @@ class Requests:
     def session(self, name: str) -> Session:
         """Return a session; raises NotThereError for an unknown name, NotYetError before the first session exists."""
         found = self.engine.sessions.get(name)
+        if found is None and self.engine.begin_offered(name) is not None:
+            raise NotYetError(_SETTING_UP)
         if not self.engine.began:
-            raise NotYetError("the model is being set up; repeat the request soon")
+            raise NotYetError(_SETTING_UP)
         if found is None:
             there = ", ".join(self.engine.sessions) or "none"
             raise NotThereError(f"there is no session {name!r}; there are: {there}")
@@ -109,6 +114,13 @@ class Requests:
     async def open(self, case: RunCase) -> types.SessionState:
         """Begin a session, and return it when its model is ready."""
         return await asyncio.wrap_future(self.engine.open(case))
+
+    async def set_up(self, session: str) -> types.SessionState:
+        """Set up the model of a recorded session, and return the main session when it is ready."""
+        opened = self.engine.begin_offered() if self.session(session).finished is not None else None
+        if opened is None:
+            raise CaseError(f"{session} has no model that can be set up")
+        return await asyncio.shield(asyncio.wrap_future(opened))
 
     async def close(self, session: str, client: Client) -> None:
         """End a session that the client controls."""

@@ -7,7 +7,7 @@ session is resumed from that state, these commands are reported as lost.
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -286,6 +286,17 @@ class SessionFolders:
                 f"{self.folder} holds sessions with commands ({stored[0]}); continue them with --resume, "
                 "choose another --output, or replace them with --force"
             )
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Reserve the folder during a block, so that no other server chooses it; an unused one is removed."""
+        with ExitStack() as stack:
+            if self.folder is not None:
+                main = self.folder / MAIN
+                with guarded(main):
+                    main.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(RunFolder.locked(main))
+            yield
 
     def others(self, main: RunCase) -> Iterator[SessionRequest | str]:
         """Yield all stored sessions except the main one, or the reason why one cannot be resumed.

@@ -105,18 +105,20 @@ class Reply(Document):
 
 
 class Event(Document):
-    """Server: an event. hello | state | log | budget | control | record | opened | closed | problem.
+    """Server: an event. hello | state | log | budget | control | record | opening | opened | closed | problem.
 
     `state` is present in hello (one for each session), state, opened and control; `entry` in log; `summary` in
-    budget; `moment` in record, when the fields of a time have been recorded.
+    budget; `moment` in record, when the fields of a time have been recorded; `stage` in opening: the step of the set-up
+    of a session in words, empty when the set-up has ended.
     """
 
-    event: Literal["hello", "state", "log", "budget", "control", "record", "opened", "closed", "problem"]
+    event: Literal["hello", "state", "log", "budget", "control", "record", "opening", "opened", "closed", "problem"]
     session: str | None = None
     state: SessionState | None = None
     entry: LogEntry | None = None
     summary: Summary | None = None
     moment: Moment | None = None
+    stage: str | None = None
     problem: Problem | None = None
     client: str | None = None
     protocol: int | None = None

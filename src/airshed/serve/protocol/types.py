@@ -83,6 +83,7 @@ class SessionState(Document):
     controller  client in control; null if control is free
     `asking`    client that requests control
     replayed    the step that a replay has reached; null where none is running
+    recorded    whether the session has recorded hours alone, without a model
     """
 
     session: str
@@ -104,6 +105,7 @@ class SessionState(Document):
     parent: str | None = None
     error: str | None = None
     replayed: int | None = None
+    recorded: bool = False
 
 
 class ServerInfo(Document):
@@ -239,6 +241,7 @@ class ModelInfo(Document):
               setting is fixed or without effect; `x-unit`, `x-range` and, for tables, `x-keys` describe its values
     values    present settings, as nested tables
     shown     variables that a client shows first
+    striking  time of the hour at which a page opens a recording: the greatest contrast in daylight [s]
     air       the variable with the amount of air [mol m-3], which converts mixing ratios to masses
     """
 
@@ -257,6 +260,7 @@ class ModelInfo(Document):
     values: dict[str, Any]
     shown: list[str] = []
     air: str | None = None
+    striking: float | None = None
     capabilities: list[str]
     attributes: dict[str, str] = {}
 

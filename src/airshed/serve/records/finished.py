@@ -24,11 +24,13 @@ from airshed.serve.fields.published import Session, Shape
 from airshed.serve.model.sessions import iso
 from airshed.serve.protocol import types
 from airshed.serve.protocol.frames import window_of
+from airshed.serve.records.striking import striking_time
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _FIRST: Final = "O3"
+_AIR: Final = "air_density"
 _SPECIES: Final = "mol mol-1"
 _HORIZONTAL: Final = (("lat", "lon"), ("y", "x"), ("cell",))
 
@@ -69,8 +71,10 @@ class FinishedRun:
     summary: types.Summary
 
 
-def finished_session(folder: Path, name: str = "main") -> Session:
-    """Return a session with the fields of a finished run at all its times.
+def finished_session(
+    folder: Path, name: str = "main", case_name: str | None = None, *, capabilities: Sequence[str] = ()
+) -> Session:
+    """Return a session with the fields of a finished run, or of an output file, at all its times.
 
     Raises OutputError for a folder without a finished run, DataError for an output without a map.
     """
@@ -91,15 +95,17 @@ def finished_session(folder: Path, name: str = "main") -> Session:
     last = moments[-1]
     of_run = types.SessionState(
         session=name, title=str(dataset.attrs.get("title", folder.name)), model=str(case.get("model", "air")),
-        case=folder.name,
+        case=case_name or folder.name, recorded=True,
         status="ended", step=last.step, seconds=last.seconds, time=last.time, begin=moments[0].seconds,
         end=last.seconds, version=1,
     )  # fmt: skip
     species = [each.name for each in shape.variables.values() if each.unit == _SPECIES]
+    shown = sorted(shape.variables, key=lambda each: each != _FIRST)
     info = types.ModelInfo(
         version=__version__, state=of_run, start=iso(start), variables=list(shape.variables.values()), grid=shape.grid,
-        species=species, shown=sorted(shape.variables, key=lambda each: each != _FIRST), settings={}, values={},
-        capabilities=[], attributes=dict(shape.attributes),
+        species=species, shown=shown, air=_AIR if _AIR in shape.variables else None, settings={}, values={},
+        capabilities=list(capabilities), attributes=dict(shape.attributes),
+        striking=striking_time(recorded, shape, shown[0]),
     )  # fmt: skip
     session = Session(shape, of_run, Lease(0.0), recorded=recorded)
     session.finished = FinishedRun(folder, info, _summary(folder, of_run))

@@ -1,0 +1,104 @@
+"""Recorded days: the hours of a case that the page shows before its model is set up.
+
+A recorded day is a file `recorded.nc` in the folder of a case, with the lowest layer of some fields at each hour. It is
+computed by this package, and stores the version and all settings that made it:
+
+    python -m airshed.serve.records.recorded_day west-europe cases/west-europe/recorded.nc
+
+Values are rounded to 0.4 %, so that a day of western Europe takes less than a megabyte.
+"""
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+
+from airshed.case.case import MACHINE, RunCase
+from airshed.core.arrays import AnyArray
+from airshed.core.atomic import write_whole
+from airshed.core.errors import AirshedError
+from airshed.core.toml_text import parse_toml
+from airshed.io.folder import RUNS
+from airshed.io.hdf5 import hdf5
+from airshed.io.results import open_run
+from airshed.runtime.registry import load_case
+from airshed.runtime.simulation import Simulation
+from airshed.serve.fields.published import Session
+from airshed.serve.records.finished import finished_session
+
+FILE: Final = "recorded.nc"
+SESSION: Final = "recorded"
+SETUP: Final = "setup"
+"""Capability of a recorded session whose model can be set up."""
+FIELDS: Final = (
+    "O3",
+    "NO2",
+    "NO",
+    "SO2",
+    "CO",
+    "SA",
+    "NITRAT",
+    "air_density",
+    "air_temperature",
+    "eastward_wind",
+    "northward_wind",
+)
+PRECISION: Final = 7
+"""Bits of the mantissa that are stored: values differ by 0.4 % or less from those of the run."""
+
+_MAY_DIFFER: Final = {"title", "description", "output", "restart", "receptor", *MACHINE}
+_MANTISSA: Final = 23
+
+
+def recorded_session(case: RunCase) -> Session | None:
+    """Return the recorded hours of a case as a session without a model, or None without a recording of its settings.
+
+    A finished run of the user in `runs/NAME` comes before the file that is part of the case.
+    """
+    for path in (RUNS / case.name, case.base / FILE):
+        if not path.exists():
+            continue
+        try:
+            with open_run(path) as dataset:
+                same = _settings(str(dataset.attrs.get("airshed_case", ""))) == _settings(case.to_toml(machine=False))
+            if same:
+                return finished_session(path, SESSION, case.name, capabilities=[SETUP])
+        except (AirshedError, ValueError):  # an unfinished or damaged run is no recording
+            continue
+    return None
+
+
+def _settings(text: str) -> dict[str, Any]:
+    """Return the settings of a case that change its results."""
+    return {name: each for name, each in parse_toml(text).items() if name not in _MAY_DIFFER}
+
+
+def write_recorded_day(case: RunCase, target: Path) -> None:
+    """Compute a case and store the lowest layer of its main fields at each hour."""
+    with TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        output = [{"fields": list(FIELDS), "every": "1 h", "levels": "ground"}]
+        with Simulation(case.patched({"output": output}), output=run) as simulation:
+            simulation.run()
+        with open_run(run) as dataset:
+            coordinates = [name for name in dataset.data_vars if "time" not in dataset[name].dims]
+            day = dataset[[*coordinates, *FIELDS]].load()
+    for name in FIELDS:
+        day[name].values = rounded(day[name].values)
+        day[name].encoding = {"zlib": True, "complevel": 9, "shuffle": True, "dtype": "float32"}
+    with write_whole(target) as part, hdf5():
+        day.to_netcdf(part, engine="netcdf4", format="NETCDF4")
+
+
+def rounded(values: AnyArray) -> AnyArray:
+    """Return float32 values rounded to the nearest number with `PRECISION` bits of mantissa."""
+    dropped = _MANTISSA - PRECISION
+    half, rest = np.uint32(1 << (dropped - 1)), np.uint32((1 << dropped) - 1)
+    found: AnyArray = ((np.asarray(values, np.float32).view(np.uint32) + half) & ~rest).view(np.float32)
+    return found
+
+
+if __name__ == "__main__":
+    write_recorded_day(load_case(sys.argv[1]), Path(sys.argv[2]))
