@@ -4,6 +4,7 @@ import "./styles/index.css";
 import { listen } from "./state/bindings";
 import { leave } from "./state/actions";
 import { followRecords } from "./state/recorded";
+import { followOpening } from "./state/opening";
 import { begin } from "./state/store";
 import { look, read, view, written } from "./state/view";
 import { watch } from "./state/subscriptions";
@@ -11,8 +12,9 @@ import { App } from "./ui/frame/App";
 
 const from = read(location.hash);
 if (from) look(from);
-begin();
+begin(from !== null);
 watch();
+followOpening(from?.at != null || matchMedia("(prefers-reduced-motion: reduce)").matches);
 followRecords();
 listen();
 addEventListener("hashchange", () => {

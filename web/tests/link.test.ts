@@ -250,7 +250,7 @@ describe("a model that becomes known", () => {
       if (path.endsWith("/info")) return Response.json({ ...model([field("NO2"), field("O3", {}, 3)]), state });
       if (/coast|borders|data/.test(path)) return new Response(frameOf("x"));
       if (path.endsWith("/log")) return Response.json([{ number: 7 }]);
-      return Response.json([]);
+      return Response.json(path === "api/sessions" ? [state] : []);
     }));
   });
 
@@ -284,11 +284,11 @@ describe("a model that becomes known", () => {
 
   it("is shown with a field that it has, and another session where the one of the address is not there", async () => {
     see({ session: "three" });
-    begin();
+    begin(true);
     await vi.waitFor(() => expect(view.value.variable).toBe("O3"));
     sessions.value = { three: state as never, two: state as never };
     expect(view.value.session).toBe("three");
-    sessions.value = { two: state as never };
+    sessions.value = { two: { ...state, session: "two" } as never };
     expect(view.value.session).toBe("two");
   });
 });

@@ -134,7 +134,7 @@ describe("the view in the address", () => {
     look({ variable: "O3", level: 2, places: [[7.5, 50.2]], range: [0, 80], wind: "arrows" });
     const text = written(view.value);
     expect(JSON.parse(decodeURIComponent(text.slice("#view=".length)))).toEqual({
-      version: VERSION, variable: "O3", level: 2, places: [[7.5, 50.2]], range: [0, 80], wind: "arrows",
+      version: VERSION, session: "main", variable: "O3", level: 2, places: [[7.5, 50.2]], range: [0, 80], wind: "arrows",
     });
     expect(read(`#token=abc${text.replace("#", "&")}`)).toEqual(view.value);
   });

@@ -7,6 +7,9 @@ import { boxOf, type Camera } from "./camera";
 export interface Picture {
   grid: Grid;
   values: Float32Array;
+  /** The values of the next hour, and their part in the picture: 0 to 1. */
+  next: Float32Array | null;
+  part: number;
   range: Range;
   colours: string;
   smooth: boolean;
@@ -25,26 +28,34 @@ void main() {
   gl_Position = vec4((place - box.xy) / (box.zw - box.xy) * 2.0 - 1.0, 0.0, 1.0);
 }`;
 
+// Between two hours a cell has their mean by time, or the value of the nearer hour where one is missing.
 // Where one of the four surrounding cells is missing, a place has the value of its own cell, so that coasts stay sharp.
 const FRAGMENT = `#version 300 es
 precision highp float;
 precision highp sampler2D;
-uniform sampler2D values;
+uniform sampler2D values, next;
 uniform sampler2D colours;
+uniform float part;
 uniform vec2 range;
 uniform bool logarithmic, smoothly;
 in vec2 at;
 out vec4 colour;
-float cell(ivec2 where) { return texelFetch(values, clamp(where, ivec2(0), textureSize(values, 0) - 1), 0).r; }
+float cell(ivec2 where) {
+  ivec2 place = clamp(where, ivec2(0), textureSize(values, 0) - 1);
+  float now = texelFetch(values, place, 0).r;
+  if (part == 0.0) return now;
+  float then = texelFetch(next, place, 0).r;
+  return isnan(now) || isnan(then) ? (part < 0.5 ? now : then) : mix(now, then, part);
+}
 float value() {
   vec2 size = vec2(textureSize(values, 0));
   float own = cell(ivec2(at * size));
   if (!smoothly) return own;
   vec2 corner = at * size - 0.5;
   ivec2 low = ivec2(floor(corner));
-  vec2 part = corner - floor(corner);
+  vec2 share = corner - floor(corner);
   float a = cell(low), b = cell(low + ivec2(1, 0)), c = cell(low + ivec2(0, 1)), d = cell(low + ivec2(1, 1));
-  float mixed = mix(mix(a, b, part.x), mix(c, d, part.x), part.y);
+  float mixed = mix(mix(a, b, share.x), mix(c, d, share.x), share.y);
   return isnan(mixed) ? own : mixed;
 }
 void main() {
@@ -54,17 +65,22 @@ void main() {
   colour = vec4(texelFetch(colours, ivec2(clamp(int(floor(t * 256.0)), 0, 255), 0), 0).rgb, 1.0);
 }`;
 
+/** The texture unit of the colours; the first two have the values of two hours. */
+const COLOURS = 2;
+
 export class FieldLayer {
   private readonly program: WebGLProgram;
   private readonly places = new Map<string, WebGLUniformLocation | null>();
-  private values: Float32Array | null = null;
+  /** The values in the two textures, and the texture of the earlier hour. */
+  private readonly held: (Float32Array | null)[] = [null, null];
+  private first = 0;
   private colours = "";
   private ready = false;
 
   private constructor(private readonly gl: WebGL2RenderingContext) {
     this.program = link(gl, VERTEX, FRAGMENT);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
-    for (const unit of [0, 1]) this.texture(unit);
+    for (const unit of [0, 1, COLOURS]) this.texture(unit);
   }
 
   /** Return a layer, or null where the browser has no WebGL2. It is opaque: without blending, drawing is a quarter faster. */
@@ -98,23 +114,31 @@ export class FieldLayer {
       throw new Error(`the shader program of the map does not link: ${gl.getProgramInfoLog(program) ?? ""}`);
     }
     gl.useProgram(program);
-    gl.uniform1i(this.place("values"), 0);
-    gl.uniform1i(this.place("colours"), 1);
+    gl.uniform1i(this.place("colours"), COLOURS);
     this.ready = true;
   }
 
-  private load({ values, grid, colours }: Picture): void {
-    const { gl } = this;
-    if (values !== this.values) {
-      gl.activeTexture(gl.TEXTURE0);
-      gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, grid.columns, grid.rows, 0, gl.RED, gl.FLOAT, values);
-      this.values = values;
-    }
+  private load({ values, next, part, grid, colours }: Picture): void {
+    const { gl, held } = this;
+    if (held[1 - this.first] === values) this.first = 1 - this.first; // the later hour becomes the earlier one
+    this.fill(this.first, values, grid);
+    if (next) this.fill(1 - this.first, next, grid);
+    gl.uniform1i(this.place("values"), this.first);
+    gl.uniform1i(this.place("next"), 1 - this.first);
+    gl.uniform1f(this.place("part"), next ? part : 0);
     if (colours !== this.colours) {
-      gl.activeTexture(gl.TEXTURE1);
+      gl.activeTexture(gl.TEXTURE0 + COLOURS);
       gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGB8, 256, 1, 0, gl.RGB, gl.UNSIGNED_BYTE, table(colours));
       this.colours = colours;
     }
+  }
+
+  private fill(unit: number, values: Float32Array, grid: Grid): void {
+    const { gl, held } = this;
+    if (held[unit] === values) return;
+    gl.activeTexture(gl.TEXTURE0 + unit);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, grid.columns, grid.rows, 0, gl.RED, gl.FLOAT, values);
+    held[unit] = values;
   }
 
   private texture(unit: number): void {

@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import { cellAt, positionOf } from "../maths/grid";
 import { HUES } from "../maths/hues";
+import { mixOf } from "../state/mixing";
 import { colours, range, type Shown } from "../state/scale";
 import { cursor, geography, grid } from "../state/store";
 import { isDark } from "../state/theme";
@@ -31,7 +32,7 @@ export function paint(
     const selected = shown.value;
     const map = grid.value;
     const { smooth } = view.value;
-    const picture = selected && map && { grid: map, values: selected.values, range: range.value, colours: colours.value, smooth };
+    const picture = selected && map && { grid: map, ...mixOf(selected), range: range.value, colours: colours.value, smooth };
     void isDark.value; // the background colour is from the style sheet
     const { value: size } = room;
     const { value: seen } = camera;

@@ -60,10 +60,14 @@ export class Past {
     return this.kept.findLast((frame) => frame.header.seconds <= seconds) ?? this.kept[0] ?? null;
   }
 
+  /** Return the latest frame at or before a time [s] and the frame after it. */
+  around(seconds: number): [Frame | null, Frame | null] {
+    return [this.at(seconds), this.kept.find((frame) => frame.header.seconds > seconds) ?? null];
+  }
+
   /** Return the values at a time [s], linear between the frames around it. */
   between(seconds: number): Frame | null {
-    const before = this.at(seconds);
-    const after = this.kept.find((frame) => frame.header.seconds > seconds);
+    const [before, after] = this.around(seconds);
     if (!before || !after || before.header.seconds >= seconds) return before;
     const part = (seconds - before.header.seconds) / (after.header.seconds - before.header.seconds);
     const values = before.values.map((value, k) => value + part * ((after.values[k] ?? NaN) - value));

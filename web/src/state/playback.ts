@@ -1,8 +1,8 @@
 // Playback of the stored hours: the displayed past time moves from frame to frame, with interpolation in between.
 import { signal } from "@preact/signals";
 import type { Frame } from "../protocol/frames";
-import { info, past } from "./store";
-import { displayedTime, movingTime, showTime, view } from "./view";
+import { past, sessions } from "./store";
+import { displayedTime, movingTime, playhead, showTime, view } from "./view";
 
 export const playing = signal(false);
 
@@ -10,32 +10,37 @@ export const playing = signal(false);
 const PACE = 3;
 let clock: number | null = null;
 
-/** Whether the displayed session has a model, which can be run and steered. */
-export const hasModel = (): boolean => (info.value?.capabilities.length ?? 1) > 0;
+/** Time between two updates of all parts but the picture [ms]. */
+const FOLLOWING = 200;
+let followed = -Infinity;
+
+/** Whether a session has a model, which can be run and steered. */
+export const hasModel = (name: string = view.value.session): boolean => !sessions.value[name]?.recorded;
 
 /** Begin to play the stored hours, from the displayed one or from the first, or stop. */
 export function togglePlayback(): void {
   playing.value = !playing.value && past(view.value.session).frames.length > 1;
   clock = null;
   if (!playing.value) return stopPlayback();
-  movingTime.value = displayedTime.value ?? past(view.value.session).frames[0]?.header.seconds ?? null;
+  movingTime.value = playhead.value = displayedTime.value ?? past(view.value.session).frames[0]?.header.seconds ?? null;
   requestAnimationFrame(tick);
 }
 
 /** Stop, and stay at the displayed time. */
 function stopPlayback(): void {
   playing.value = false;
-  showTime(displayedTime.value);
+  showTime(playhead.value ?? displayedTime.value);
 }
 
 function tick(now: number): void {
   if (!playing.value) return;
   const { frames } = past(view.value.session);
-  if (movingTime.value === null || frames.length < 2) {
+  if (playhead.value === null || frames.length < 2) {
     playing.value = false; // the user has returned to the present
     return;
   }
-  movingTime.value = moved(frames, movingTime.value, clock === null ? 0 : (now - clock) / 1000);
+  playhead.value = moved(frames, playhead.value, clock === null ? 0 : (now - clock) / 1000);
+  if (now - followed >= FOLLOWING) [movingTime.value, followed] = [playhead.value, now];
   clock = now;
   requestAnimationFrame(tick);
 }

@@ -48,6 +48,9 @@ export const recorded = signal<Record<string, number>>({});
 /** The newest frame of every other subscription, by its id. */
 export const latest = signal<Record<string, Frame>>({});
 
+/** The stages of sessions that are being set up, in words. */
+export const openings = signal<Record<string, string>>({});
+
 const pasts = new Map<string, Past>();
 
 export const session = computed<SessionState | null>(() => sessions.value[view.value.session] ?? null);
@@ -145,6 +148,11 @@ function event(message: ServerEvent): void {
     recorded.value = { ...recorded.value, [name]: (recorded.value[name] ?? 0) + 1 };
     return;
   }
+  if (message.event === "opening") {
+    const { [name]: _ended, ...others } = openings.value;
+    openings.value = message.stage ? { ...others, [name]: message.stage } : others;
+    return;
+  }
   if (message.event === "budget") {
     summary.value = message.summary ?? null;
     return;
@@ -190,10 +198,19 @@ export async function learn(name: string): Promise<void> {
 async function firstFrame(name: string): Promise<void> {
   const selected = variable.value;
   if (!selected || name !== view.value.session) return;
-  const [frame] = await http.frames(`/sessions/${name}/data/${selected.name}${selected.dims.length > 2 ? `?level=${level.value}` : ""}`);
-  if (!frame || past(name).last) return;
-  past(name).add(frame);
+  const at = openingTime(name);
+  if (at !== null && view.value.at === null) look({ at });
+  const query = [at !== null && `at=${at}`, selected.dims.length > 2 && `level=${level.value}`].filter(Boolean).join("&");
+  const path = `/sessions/${name}/${at === null ? "data" : "recording"}/${selected.name}`;
+  const [frame] = await http.frames(query ? `${path}?${query}` : path);
+  if (!frame || (at === null && past(name).last)) return;
+  past(name).merge([frame]);
   arrived.value += 1;
+}
+
+/** Return the time [s] at which a recorded session opens: that of the address, otherwise its striking hour. */
+function openingTime(name: string): number | null {
+  return sessions.value[name]?.recorded ? (view.value.at ?? infos.value[name]?.striking ?? null) : null;
 }
 
 async function world(name: string, of: GridInfo): Promise<Geography | null> {
@@ -217,18 +234,33 @@ async function world(name: string, of: GridInfo): Promise<Geography | null> {
   }
 }
 
-/** Connect, and send the first requests in parallel; replace a missing session or variable of the view. */
-export function begin(): void {
-  void learn(view.value.session);
+/** Return the session to open: the live run after its spin-up, otherwise recorded hours, otherwise the first one. */
+export function bestOf(all: SessionState[]): string | null {
+  const found = all.find((each) => !each.recorded && each.seconds >= 0) ?? all.find((each) => each.recorded) ?? all[0];
+  return found?.session ?? null;
+}
+
+/** Connect, and request the session of the view, if a session was chosen there; replace a missing session or variable. */
+export function begin(chosen: boolean): void {
   if (isSite()) connection.value = "open";
   else link.open();
+  void first(chosen).catch(() => undefined); // the link repeats the connection
   effect(() => {
-    const names = Object.keys(sessions.value);
-    if (names.length && !names.includes(view.value.session)) look({ session: names[0] ?? "main" });
+    const all = Object.values(sessions.value);
+    if (all.length && !sessions.value[view.value.session]) look({ session: bestOf(all) ?? "main" });
   });
   effect(() => {
     if (variables.value.length && !variable.value) look({ variable: firstOf(variables.value) });
   });
+}
+
+async function first(chosen: boolean): Promise<void> {
+  const there = await http.get<SessionState[]>("/sessions");
+  const isThere = there.some((each) => each.session === view.value.session);
+  const name = chosen && isThere ? view.value.session : bestOf(there);
+  if (!name) return; // the model is being set up
+  look({ session: name });
+  if (!learning.has(name)) await learn(name);
 }
 
 function firstOf(all: Variable[]): string {

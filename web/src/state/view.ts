@@ -54,18 +54,21 @@ export function look(change: Partial<View>): void {
 /** The time [s] that moves while the recorded hours play or are dragged; null otherwise. It is no part of the address. */
 export const movingTime = signal<number | null>(null);
 
+/** The time [s] of the picture while the recorded hours play, at each frame of the screen; other parts follow `movingTime`. */
+export const playhead = signal<number | null>(null);
+
 /** The displayed past time [s]; null for the present. Frames outside the recorded hours are those of the nearest hour. */
 export const displayedTime = computed<number | null>(() => movingTime.value ?? view.value.at);
 
 /** Display a past time [s], or the present with null. */
 export function showTime(seconds: number | null): void {
-  movingTime.value = null;
+  movingTime.value = playhead.value = null;
   if (view.value.at !== seconds) look({ at: seconds });
 }
 
 /** Return a view as text for an address: only values that differ from the defaults. */
 export function written(of: View): string {
-  const changed = Object.entries(of).filter(([key, value]) => differs(value, DEFAULT[key as keyof View]));
+  const changed = Object.entries(of).filter(([key, value]) => key === "session" || differs(value, DEFAULT[key as keyof View]));
   return `#view=${encodeURIComponent(JSON.stringify({ version: VERSION, ...Object.fromEntries(changed) }))}`;
 }
 

@@ -88,6 +88,11 @@ class Engine:
 
         self._offered = begin
 
+    @property
+    def offers(self) -> bool:
+        """Return whether a main session is set up on request."""
+        return self._offered is not None
+
     def begin_offered(self, name: str = MAIN) -> "Future[types.SessionState] | None":
         """Request the offered session, after a failure again; None if no session of this name is offered."""
         if self._offered is None or name != MAIN:

@@ -102,9 +102,8 @@ class Requests:
         """Pass a client's command to the model's thread, if the client has or gets control of the session."""
         found = self.session(session)
         if found.finished is not None:
-            raise CaseError(
-                f"{session} is a finished run without a model; start its case with airshed serve to steer it"
-            )
+            steer = "send commands to the session main" if self.engine.offers else "start its case with airshed serve"
+            raise CaseError(f"{session} is a finished run without a model; to steer one, {steer}")
         before = found.lease.held_by()
         found.lease.command(client)
         if before is None:

@@ -69,6 +69,9 @@ def write_site(
             (shutil.copytree if source.is_dir() else shutil.copy)(source, part / each)
         page = part / "index.html"
         page.write_text(page.read_text(encoding="utf-8").replace(_HEAD, f"{_HEAD}{_MARK}", 1), encoding="utf-8")
+        (part / "data" / "sessions").mkdir(parents=True)
+        sessions = f"[{session.view().model_dump_json()}]"
+        (part / "data" / "sessions.json").write_text(sessions, encoding="utf-8")
         _write_documents(session, names, part / "data" / "sessions" / session.name, ground_only=ground_only)
         _write_records(session, names, part / "data" / "sessions" / session.name, observer, ground_only=ground_only)
         _write_stations(session, names, part / "data" / "sessions" / session.name, observations)

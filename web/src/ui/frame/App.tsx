@@ -10,6 +10,7 @@ import { Help } from "./Help";
 import { Legend } from "./Legend";
 import { Notices } from "./Notices";
 import { Overlay } from "./Overlay";
+import { Recorded } from "./Recorded";
 import { TimeBar } from "./TimeBar";
 import { TopBar } from "./TopBar";
 
@@ -29,6 +30,7 @@ export function App() {
         </div>
         <Readout />
         <Legend />
+        <Recorded />
         <Overlay />
       </main>
       <Dock />

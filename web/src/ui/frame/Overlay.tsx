@@ -1,7 +1,7 @@
 // Overlay of the map while there is no model to show, or no server.
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { connection, identity, info, link, retryAt, session, sessions } from "../../state/store";
+import { connection, identity, info, link, openings, retryAt, session, sessions } from "../../state/store";
 
 export function Overlay() {
   if (connection.value === "refused") return <Refused />;
@@ -16,12 +16,14 @@ export function Overlay() {
     );
   }
   if (info.value) return null;
+  const stage = Object.values(openings.value)[0];
   const none = connection.value === "open" && !Object.keys(sessions.value).length;
   return (
     <div class="overlay" role="status">
       <div class="spinner" aria-hidden="true" />
       <h2>{connection.value === "connecting" ? "Connecting …" : "The model is being set up …"}</h2>
-      {none && <p>Kernels are compiled at first use, which may take a minute. The map then appears automatically.</p>}
+      {stage && <p>{stage[0]?.toUpperCase()}{stage.slice(1)} …</p>}
+      {none && <p>The model is compiled at first use, which may take a minute. The map then appears automatically.</p>}
     </div>
   );
 }

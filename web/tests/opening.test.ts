@@ -1,0 +1,79 @@
+// The first sight: which session opens, the way to the live run, and hours that are mixed while a day plays.
+import { beforeEach, describe, expect, it } from "vitest";
+import type { SessionState } from "../src/protocol/types";
+import { mixOf } from "../src/state/mixing";
+import { goingLive, progress } from "../src/state/opening";
+import { hasModel } from "../src/state/playback";
+import { arrived, bestOf, infos, openings, past, sessions } from "../src/state/store";
+import { fields } from "../src/state/scale";
+import { displayedTime, look, movingTime, playhead, showTime } from "../src/state/view";
+import { field, frame, model, see } from "./samples";
+
+const state = (session: string, more: Partial<SessionState> = {}) =>
+  ({ session, recorded: false, parent: null, seconds: 0, begin: 0, end: 86400, ...more }) as SessionState;
+
+describe("the session that opens", () => {
+  const recorded = state("recorded", { recorded: true, seconds: 86400 });
+
+  it.each([
+    ["nothing before the first session", [], null],
+    ["the recorded day alone", [recorded], "recorded"],
+    ["the recorded day during the spin-up of the live run", [recorded, state("main", { seconds: -3600 })], "recorded"],
+    ["the live run after its spin-up", [recorded, state("main", { seconds: 600 })], "main"],
+    ["a live run in its spin-up without a recorded day", [state("main", { seconds: -3600 })], "main"],
+  ])("is %s", (_, all, name) => expect(bestOf(all)).toBe(name));
+});
+
+describe("the way to the live run", () => {
+  beforeEach(() => {
+    sessions.value = {};
+    openings.value = {};
+    goingLive.value = false;
+  });
+
+  it("is told in stages, then in hours of the spin-up", () => {
+    expect(progress.value).toBeNull();
+    goingLive.value = true;
+    expect(progress.value).toBe("preparing");
+    openings.value = { main: "reading the weather" };
+    expect(progress.value).toBe("reading the weather");
+    openings.value = {};
+    sessions.value = { main: state("main", { seconds: -39600, begin: -86400 }) };
+    expect(progress.value).toMatch(/^spin-up, hour 13 of 24/);
+  });
+
+  it("leaves recorded sessions without a model", () => {
+    sessions.value = { recorded: state("recorded", { recorded: true }), main: state("main") };
+    expect([hasModel("recorded"), hasModel("main")]).toEqual([false, true]);
+  });
+});
+
+describe("hours that are mixed", () => {
+  beforeEach(() => {
+    infos.value = { one: model([field("O3")]) };
+    see({ session: "one", variable: "O3", unit: "native" });
+    const hours = [0, 3600].map((seconds) => frame(seconds, { variable: "O3", shape: [2, 4], subscription: null }, new Float32Array(8).fill(seconds)));
+    past("one").merge(hours);
+    arrived.value += 1;
+    showTime(0);
+  });
+
+  it("are the displayed one alone at rest", () => {
+    expect(mixOf(fields.value[0]!)).toMatchObject({ next: null, part: 0 });
+  });
+
+  it("are the two around the playing time, which the rest of the page follows later", () => {
+    movingTime.value = 0;
+    playhead.value = 900;
+    const { values, next, part } = mixOf(fields.value[0]!);
+    expect([values[0], next?.[0], part]).toEqual([fields.value[0]!.values[0], (fields.value[0]!.values[0] ?? 0) + next![0]!, 0.25]);
+    expect(displayedTime.value).toBe(0);
+    expect(mixOf(fields.value[0]!).values).toBe(values); // converted once, so that the GPU gets it once
+  });
+
+  it("end with the last one", () => {
+    playhead.value = 3600;
+    expect(mixOf(fields.value[0]!)).toMatchObject({ next: null, part: 0 });
+    look({ at: null });
+  });
+});
