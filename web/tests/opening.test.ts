@@ -31,7 +31,7 @@ describe("the way to the live run", () => {
     goingLive.value = false;
   });
 
-  it("is told in stages, then in hours of the spin-up", () => {
+  it("has stages, then in hours of the spin-up", () => {
     expect(progress.value).toBeNull();
     goingLive.value = true;
     expect(progress.value).toBe("preparing");

@@ -20,7 +20,7 @@ def striking_time(recorded: RecordedFields, shape: Shape, name: str) -> float | 
     """Return the time [s] at which a field has its greatest contrast, None for a recording without this field.
 
     The contrast is the distance between the 5th and the 95th percentile of the lowest layer. Hours without daylight in
-    the middle of the map do not count, unless records are a day or more apart.
+    the middle of the map do not count, unless a day or more lies between records.
     """
     moments = list(recorded.moments)
     if not moments or name not in recorded.names:
