@@ -57,7 +57,7 @@ def serving(case: str, *options: str) -> Iterator[tuple[Remote, int]]:
         process = subprocess.Popen([*program, *options], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
         try:
             assert process.stdout is not None
-            url = process.stdout.readline().strip()
+            url = process.stdout.readline().strip().removeprefix("To steer: ")
             if not url:
                 raise AirshedError("the server of the benchmark did not start; see its message above")
             with connect(url) as remote:

@@ -10,7 +10,7 @@ from unittest import mock
 import airshed
 from airshed.core.units import to
 from airshed.parallel.communicator import Communicator
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.client import Remote
 from airshed.serve.http.server import Address, Server
 from airshed.serve.model.host import Host

@@ -19,7 +19,7 @@ from airshed.cli.program import app
 from airshed.core.errors import AirshedError
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.client import Remote
 from airshed.serve.http.server import Address, Server
 
@@ -89,7 +89,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             program, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert process.stdout is not None
-        line = process.stdout.readline().strip()
+        line = process.stdout.readline().strip().removeprefix("To steer: ")
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{40,}", line), process.communicate()[1]
         begun.append((process, airshed.connect(line)))
         return begun[-1]

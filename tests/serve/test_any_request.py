@@ -18,7 +18,7 @@ with warnings.catch_warnings():
     import schemathesis
 
 import airshed
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.client import Remote
 from airshed.serve.http.server import Server
 
@@ -44,12 +44,14 @@ def client(server: Server) -> Iterator[Remote]:
 def operations() -> list[tuple[str, str]]:
     """Return the operations of the document, except the one that ends the session."""
     from airshed.parallel.communicator import SingleRank
+    from airshed.serve.access.tokens import Tokens
+    from airshed.serve.access.waiting import AccessRequests
     from airshed.serve.http.api import application
     from airshed.serve.model.engine import Engine
     from airshed.serve.model.host import Host
     from airshed.serve.model.requests import Requests
 
-    document = application(Requests(Engine(Host(SingleRank()), Limits()))).openapi()
+    document = application(Requests(Engine(Host(SingleRank()), Limits())), AccessRequests(Tokens())).openapi()
     return [
         (method.upper(), path)
         for path, methods in document["paths"].items()

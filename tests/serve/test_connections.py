@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 import airshed
 from airshed.runtime.registry import load_case
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.http.server import Server
 
 CASE = Path("tracer-rotation")

@@ -16,7 +16,9 @@ import airshed
 from airshed.core.errors import AirshedError, CaseError
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
-from airshed.serve.access import Gate, Limits, RefusedError
+from airshed.serve.access.gate import Gate
+from airshed.serve.access.limits import Limits, RefusedError
+from airshed.serve.access.tokens import Tokens
 from airshed.serve.http.server import Address, Server
 
 CASE = Path("tracer-rotation")
@@ -108,7 +110,7 @@ def test_the_openapi_document_is_made_once_and_bounded(served: Server, monkeypat
 
 @pytest.mark.parametrize("path", ["/", "/missing", "/index.html"])
 def test_pages_are_bounded_too(path: str) -> None:
-    gate = Gate("secret", frozenset(), frozenset(), Limits(open_requests=1.0, open_burst=2.0))
+    gate = Gate(Tokens("secret"), frozenset(), frozenset(), Limits(open_requests=1.0, open_burst=2.0))
     gate.check_open_rate()
     gate.check_open_rate()
     with pytest.raises(RefusedError, match="without a token"):
@@ -137,7 +139,7 @@ def test_an_invalid_length_is_refused(served: Server, length: str, capfd: pytest
 
 @pytest.mark.parametrize("token", ["", "wrong", "é" * 40, "\ud800", "x" * 100_000, "a b"])
 def test_malformed_tokens_are_wrong_ones(token: str) -> None:
-    gate = Gate("secret", frozenset(), frozenset(), Limits())
+    gate = Gate(Tokens("secret"), frozenset(), frozenset(), Limits())
     with pytest.raises(RefusedError, match="missing or wrong"):
         gate.check_token(token)
 

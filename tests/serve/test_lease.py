@@ -6,7 +6,10 @@ import pytest
 
 import airshed
 from airshed.core.errors import AirshedError
-from airshed.serve.access import Bucket, Client, Gate, Lease, Limits, RefusedError
+from airshed.serve.access.gate import Gate
+from airshed.serve.access.lease import Client, Lease
+from airshed.serve.access.limits import Bucket, Limits, RefusedError
+from airshed.serve.access.tokens import Tokens
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.http.server import Server
 from airshed.serve.protocol.errors import ControlledError
@@ -85,7 +88,7 @@ def test_a_client_with_too_many_requests_is_refused(clock: Clock) -> None:
 
 
 def test_wrong_tokens_are_counted() -> None:
-    gate = Gate.of("right", 1, Limits(wrong_tokens=3))
+    gate = Gate.of(Tokens("right"), 1, Limits(wrong_tokens=3))
     for _ in range(3):
         with pytest.raises(RefusedError, match="missing or wrong"):
             gate.check_token("wrong")

@@ -13,7 +13,7 @@ from tests.serve.conftest import Start, refused, serving
 import airshed
 from airshed.core.errors import AirshedError
 from airshed.runtime.registry import load_case
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.client import Remote
 from airshed.serve.model.store import LOST
 from airshed.serve.protocol.errors import DefectError

@@ -17,7 +17,7 @@ import airshed
 from airshed.core.errors import AirshedError, OutputError
 from airshed.io.strategies.states import GatheredStates
 from airshed.runtime.registry import load_case
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.client import ServerError
 from airshed.serve.model import engine
 from airshed.serve.model.host import Host

@@ -10,6 +10,7 @@ from tests.web.conftest import PARIS, PARIS_CELL, Browse
 import airshed
 from airshed.parallel.communicator import SingleRank
 from airshed.runtime.registry import load_case
+from airshed.serve.access.tokens import Tokens
 from airshed.serve.http.server import Address, Server
 
 pytestmark = pytest.mark.thorough
@@ -62,7 +63,7 @@ class _RestartableServer:
         self.start()
 
     def start(self) -> None:
-        self.server = Server(SingleRank(), self.address, token=self.token)
+        self.server = Server(SingleRank(), self.address, tokens=Tokens(self.token))
         self.address = Address(port=self.server.port)
         self._listening = self.server.listening()
         self._listening.__enter__()

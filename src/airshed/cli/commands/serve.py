@@ -1,6 +1,5 @@
 """`airshed serve`: a running model for browsers and programs."""
 
-import secrets
 from contextlib import ExitStack
 from functools import partial
 from itertools import count
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from airshed.case.case import RunCase
+    from airshed.serve.access.tokens import Tokens
     from airshed.serve.http.server import Server
 
 
@@ -48,7 +48,10 @@ def serve(
         bool, typer.Option("--force", help="Replace sessions in the folder, also those with commands.")
     ] = False,
     token_file: Annotated[
-        Path | None, typer.Option(help="File with the token, made if it is missing; by default it is new each time.")
+        Path | None,
+        typer.Option(
+            help="File with the token for control, made if it is missing; by default it is new, except with --resume."
+        ),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any other than of this machine is for networks you trust.")
@@ -75,8 +78,8 @@ def serve(
 ) -> None:
     """Run a model that a browser and programs watch and steer.
 
-    The first line is the address; whoever has it may steer the model, so keep it secret. Ctrl-C ends the server and
-    stores the state; --resume continues from there.
+    The first line is the address that allows to steer the model; keep it secret. The second one allows to watch only.
+    Ctrl-C ends the server and stores the state; --resume continues from there, with the same addresses.
     """
     hand_to_ranks(ranks)
     from airshed import load_case
@@ -91,7 +94,7 @@ def serve(
         with stop_on_interrupt(lambda: None):  # requests come from rank 0
             Host(world()).follow()
         return
-    from airshed.serve.access import Limits
+    from airshed.serve.access.limits import Limits
     from airshed.serve.http.server import Address, Server
     from airshed.serve.model.store import SessionFolders
 
@@ -102,7 +105,8 @@ def serve(
     SessionFolders(folder).check_place()
     if not (resume or force):
         SessionFolders(folder).check_new()
-    server = Server(world(), address, Limits(idle=60.0 * idle), _token(token_file), folder, files)
+    tokens = _tokens(token_file, folder, resume=resume)
+    server = Server(world(), address, Limits(idle=60.0 * idle), tokens, folder, files)
     use = {"resume": resume, "accept": accept_changed_inputs}
     _serve(server, loaded, use, browser=not no_browser)
 
@@ -181,7 +185,7 @@ def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: 
         else:
             main = server.engine.open(case, "main", **use)
             main.add_done_callback(partial(_on_opened, server))
-        say(server.url)
+        say(f"To steer: {server.url}\nTo watch: {server.reader_url}")
         for warning in server.address.warnings(server.port):
             say(f"airshed: warning: {warning}", err=True)
         if browser:
@@ -203,16 +207,25 @@ def _on_opened(server: "Server", done: "Future[Any]") -> None:
         say(f"airshed: {notice}", err=True)
 
 
-def _token(file: Path | None) -> str:
-    """Return the token in a file, which is made for its owner alone if it is missing; without a file a new one."""
+def _tokens(token_file: Path | None, folder: Path, *, resume: bool) -> "Tokens":
+    """Return the tokens of a server: those of the resumed one, or new ones; `token_file` has the one for control."""
+    from airshed.serve.access.tokens import FILE, Tokens, stored_tokens
+
+    tokens = (stored_tokens(folder / FILE) if resume else None) or Tokens(file=folder / FILE)
+    if token_file is not None:
+        tokens.control = _token(token_file)
+    return tokens
+
+
+def _token(file: Path) -> str:
+    """Return the token in a file, which is made for its owner alone if it is missing."""
     from airshed.core.errors import CaseError
     from airshed.core.files import read_text
+    from airshed.serve.access.tokens import new_token
 
-    if file is None:
-        return secrets.token_urlsafe(32)
     if not file.exists():
         file.touch(0o600)
-        file.write_text(secrets.token_urlsafe(32) + "\n", encoding="utf-8")
+        file.write_text(new_token() + "\n", encoding="utf-8")
     token = read_text(file).strip()
     if len(token) < 16 or not token.isascii() or not token.replace("-", "").replace("_", "").isalnum():
         raise CaseError(f"{file} must hold a token of 16 letters and digits or more, and nothing else")

@@ -15,7 +15,7 @@ from airshed.core.text import suggestion
 from airshed.grid.axes import Axes, Coordinate
 from airshed.grid.packing import PackedGrid
 from airshed.grid.projected import MapProjection
-from airshed.serve.access import Lease
+from airshed.serve.access.lease import Client, Lease
 from airshed.serve.protocol import types
 from airshed.serve.protocol.frames import Payload, encode, frame, window_of
 from airshed.serve.words.fields import field_words
@@ -187,6 +187,7 @@ class Session:
     state    replaced as a whole by the model's thread at the end of steps
     history  events other than commands, for the history attribute of files
     recorded fields at earlier times; None for a model without outputs
+    published_control  the clients with control and requesting it, of the last event
     finished answers of a finished run, which has no model; None for a model
     observations  files of the case, for the stations; None without any
     """
@@ -202,6 +203,7 @@ class Session:
     finished: "FinishedRun | None" = None
     observations: "ObservationFiles | None" = None
     used: float = field(default_factory=time.monotonic)
+    published_control: tuple[Client | None, Client | None] = (None, None)
     _payloads: OrderedDict[Any, tuple[tuple[int, ...], Payload]] = field(default_factory=OrderedDict)
 
     @property
@@ -209,9 +211,13 @@ class Session:
         """The name of the session."""
         return self.state.session
 
+    def control(self) -> tuple[Client | None, Client | None]:
+        """Return the client with control, and the one that requests it."""
+        return self.lease.held_by(), self.lease.asked_by()
+
     def view(self) -> types.SessionState:
         """Return the state, with the present controller."""
-        holder, asking = self.lease.held_by(), self.lease.asking
+        holder, asking = self.control()
         return self.state.model_copy(
             update={"controller": holder and holder.author, "asking": asking and asking.author}
         )

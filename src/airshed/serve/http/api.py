@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any, get_args
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -16,7 +17,9 @@ from starlette.exceptions import HTTPException
 from airshed.core.errors import AirshedError
 from airshed.core.version import __version__
 from airshed.evaluate.observation_files import ObservationFiles
-from airshed.serve.access import Client
+from airshed.serve.access.lease import Client
+from airshed.serve.access.waiting import AccessRequests
+from airshed.serve.http.access import access_routes
 from airshed.serve.http.data import data_routes, file_routes
 from airshed.serve.http.stations import station_routes
 from airshed.serve.model.catalogue import case_of, catalogue
@@ -32,7 +35,9 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 _COMMANDS: tuple[type[types.Document], ...] = get_args(get_args(types.Command)[0])
 
 
-def application(requests: Requests, observations: ObservationFiles | None = None) -> FastAPI:
+def application(
+    requests: Requests, access_requests: AccessRequests, observations: ObservationFiles | None = None
+) -> FastAPI:
     """Return the application of a server; `observations` replace those of the cases."""
     app = FastAPI(
         title="Airshed live", version=__version__, docs_url=None, redoc_url=None, openapi_url=None,
@@ -45,6 +50,7 @@ def application(requests: Requests, observations: ObservationFiles | None = None
     app.include_router(data_routes(requests))
     app.include_router(file_routes(requests))
     app.include_router(station_routes(requests, StationComparison(observations)))
+    app.include_router(access_routes(access_requests))
     _with_messages(app)
     return app
 
@@ -53,8 +59,8 @@ async def client(
     x_airshed_client: Annotated[str, Header(max_length=100)] = "",
     x_airshed_author: Annotated[str, Header(max_length=100)] = "anonymous",
 ) -> Client:
-    """Return the client of a request, from its headers."""
-    return Client(x_airshed_client, x_airshed_author)
+    """Return the client of a request, from its headers; letters of a name outside of Latin-1 are percent-encoded."""
+    return Client(x_airshed_client, unquote(x_airshed_author))
 
 
 Requester = Annotated[Client, Depends(client)]
@@ -173,6 +179,13 @@ def _control(routes: APIRouter, requests: Requests) -> None:
     async def give_up(session: str, requester: Requester) -> types.Control:
         """Give control up."""
         control = requests.session(session).lease.give_up(requester)
+        requests.publish_control(session)
+        return control
+
+    @routes.delete("/control/request")
+    async def decline(session: str, requester: Requester) -> types.Control:
+        """Discard the request of another client for control."""
+        control = requests.session(session).lease.decline(requester)
         requests.publish_control(session)
         return control
 

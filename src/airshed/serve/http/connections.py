@@ -16,7 +16,8 @@ import h11
 from fastapi import WebSocket
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from airshed.serve.access import CONNECTION, Limits
+from airshed.serve.access.gate import CONNECTION
+from airshed.serve.access.limits import Limits
 
 
 class _BoundedConnection(H11Protocol):

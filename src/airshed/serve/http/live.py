@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -14,11 +15,16 @@ from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 from pydantic import TypeAdapter, ValidationError
 
 from airshed.core.errors import AirshedError
-from airshed.serve.access import Bucket, Client, Gate, RefusedError
+from airshed.serve.access.gate import READ_ONLY, Gate, role_of_request
+from airshed.serve.access.lease import Client
+from airshed.serve.access.limits import Bucket, RefusedError
+from airshed.serve.access.people import People
+from airshed.serve.access.waiting import AccessRequests
 from airshed.serve.fields.published import Selection
 from airshed.serve.http.connections import PendingSockets
 from airshed.serve.model.requests import Requests
 from airshed.serve.protocol import messages, types
+from airshed.serve.protocol.access import Role
 from airshed.serve.protocol.errors import as_airshed_error
 
 _EVENTS: Final = 1000
@@ -29,6 +35,17 @@ _STATES: Final = 0.1
 
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(messages.ClientMessage)
 _SELECTED: Final = [each.name for each in fields(Selection)]
+_READING: Final = (
+    messages.Subscribe, messages.Unsubscribe, messages.SubscribeBudgets, messages.UnsubscribeBudgets, messages.Rename,
+)  # fmt: skip
+"""Messages that change nothing: a reader may send no others."""
+
+_EXPIRY: Final = 1.0
+"""Seconds between two checks whether control has changed without a request."""
+
+_RENAMES: Final = 0.2
+"""Changes of the name of a connection per second, on average."""
+
 _MESSAGES: tuple[type[types.Document], ...] = get_args(messages.ClientMessage)
 
 
@@ -52,6 +69,9 @@ class Connection:
     requests: Requests
     client: Client
     bucket: Bucket
+    role: Role
+    on_rename: "Callable[[Connection, str], None]"
+    names: Bucket = field(default_factory=lambda: Bucket(_RENAMES, 10.0))
     watched: dict[str, _Watch[messages.Subscription]] = field(default_factory=dict)
     summed: dict[str, _Watch[messages.Budgets]] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,21 +81,22 @@ class Connection:
     _commands: set[asyncio.Task[types.Result]] = field(default_factory=set)
 
     def add_event(self, event: messages.Event, text: str) -> None:
-        """Queue an event and its text, which all connections share; a newer state of a session replaces an older."""
+        """Queue an event and its text, which all connections share; newer states and people replace older ones."""
         if event.event == "state" and event.session is not None:
             self._states[event.session] = text
+        elif event.event == "people":
+            self._states[""] = text
         else:
             self._events.append(text)
         self.wake.set()
 
     async def run(self) -> None:
         """Read and send messages until one side closes the connection."""
-        for session in list(self.requests.engine.sessions.values()):
-            self._events.append(_text(self._hello(session.view())))
-        if not self._events:
-            self._events.append(_text(self._hello(None)))
-        for name, stage in list(self.requests.engine.openings.items()):
-            self._events.append(_text(messages.Event(event="opening", session=name, stage=stage)))
+        states = [session.view() for session in list(self.requests.engine.sessions.values())]
+        hellos = [self._hello(each) for each in states] or [self._hello(None)]
+        openings = self.requests.engine.openings.items()
+        hellos += [messages.Event(event="opening", session=name, stage=stage) for name, stage in list(openings)]
+        self._events.extendleft(map(_text, reversed(hellos)))
         talk = [asyncio.create_task(each) for each in (self._read_all(), self._send_all())]
         try:
             await asyncio.wait(talk, return_when=asyncio.FIRST_COMPLETED)
@@ -103,7 +124,11 @@ class Connection:
                 return
             try:
                 message = _MESSAGE.validate_json(text or "")
-                if not isinstance(message, messages.CommandMessage):
+                if self.role == "watch" and not isinstance(message, _READING):
+                    self._wrong(getattr(message, "id", "message"), "RefusedError", READ_ONLY)
+                elif isinstance(message, messages.Rename):
+                    self.on_rename(self, message.rename)
+                elif not isinstance(message, messages.CommandMessage):
                     self._subscribe(message)
                 elif len(self._commands) >= self.requests.engine.limits.subscriptions:
                     self._wrong(message.id, "CaseError", "too many commands are waiting; wait for their replies")
@@ -244,6 +269,8 @@ class Hub:
 
     requests: Requests
     gate: Gate
+    access_requests: AccessRequests
+    people: People = field(default_factory=People)
     loop: asyncio.AbstractEventLoop | None = None
     connections: set[Connection] = field(default_factory=set)
     _silent: PendingSockets = field(default_factory=PendingSockets)
@@ -258,6 +285,22 @@ class Hub:
         text = _text(event)
         for each in self.connections:
             each.add_event(event, text)
+
+    def publish_waiting(self) -> None:
+        """Send the requests for access to clients with control."""
+        event = messages.Event(event="access", waiting=self.access_requests.waiting())
+        for each in self.connections:
+            if each.role == "control":
+                each.add_event(event, _text(event))
+
+    async def watch_control(self) -> None:
+        """Publish the control of sessions where it has ended, or passed on, without a request."""
+        while True:
+            await asyncio.sleep(_EXPIRY)
+            for session in list(self.requests.engine.sessions.values()):
+                if session.control() != session.published_control:
+                    with suppress(AirshedError):  # the session has ended
+                        self.requests.publish_control(session.name)
 
     def add_to(self, app: FastAPI) -> None:
         """Add the route of the WebSocket."""
@@ -274,12 +317,7 @@ class Hub:
         connection: Connection | None = None
         try:
             hello = messages.Hello.model_validate_json(await self._silent.first(socket))
-            self.gate.check_token(hello.token)
-            limits = self.gate.limits
-            bucket = Bucket(limits.requests, limits.burst)
-            client = Client(hello.client or uuid4().hex, hello.author)
-            connection = Connection(socket, self.requests, client, bucket)
-            self.connections.add(connection)
+            connection = self._welcome(socket, hello, self.gate.check_token(hello.token))
             await connection.run()
         except (TimeoutError, ValidationError, KeyError):
             with suppress(RuntimeError):
@@ -293,7 +331,42 @@ class Hub:
                 await socket.close(1011, str(as_airshed_error(error))[:100])
         finally:
             if connection is not None:
-                self.connections.discard(connection)
+                self._leave(connection)
+
+    def _welcome(self, socket: WebSocket, hello: messages.Hello, role: Role) -> Connection:
+        """Return the connection of a client, after its name has been chosen and published."""
+        role_of_request.set(role)
+        limits = self.gate.limits
+        client = Client(hello.client or uuid4().hex, hello.author)
+        bucket = Bucket(limits.requests, limits.burst)
+        connection = Connection(socket, self.requests, client, bucket, role, self._rename)
+        self.connections.add(connection)
+        connection.client = self.people.add(connection, client, role)
+        self._publish_name(connection)
+        if role == "control":
+            waiting = messages.Event(event="access", waiting=self.access_requests.waiting())
+            connection.add_event(waiting, _text(waiting))
+        return connection
+
+    def _rename(self, connection: Connection, wanted: str) -> None:
+        if not connection.names.take():
+            return
+        connection.client = self.people.rename(connection, wanted)
+        for session in self.requests.engine.sessions.values():
+            session.lease.rename(connection.client)
+        self._publish_name(connection)
+
+    def _publish_name(self, connection: Connection) -> None:
+        named = messages.Event(event="named", author=connection.client.author, role=connection.role)
+        connection.add_event(named, _text(named))
+        self._broadcast(messages.Event(event="people", people=self.people.listed()))
+
+    def _leave(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+        if self.people.remove(connection):
+            for session in self.requests.engine.sessions.values():
+                session.lease.leave(connection.client.identity)
+        self._broadcast(messages.Event(event="people", people=self.people.listed()))
 
 
 def _text(document: types.Document) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import secrets
 import shutil
 import socket
 import ssl
@@ -18,17 +17,23 @@ from typing import Final
 
 import uvicorn
 
-from airshed.core.errors import CaseError
+from airshed.core.errors import CaseError, OutputError
 from airshed.core.files import read_text
 from airshed.evaluate.observation_files import ObservationFiles
 from airshed.parallel.communicator import Communicator
-from airshed.serve.access import Gate, Guard, Limits
+from airshed.serve.access.gate import Gate, Guard
+from airshed.serve.access.limits import Limits
+from airshed.serve.access.tokens import Tokens
+from airshed.serve.access.waiting import AccessRequests
 from airshed.serve.http.api import add_pages, application
 from airshed.serve.http.connections import bounded
 from airshed.serve.http.live import Hub
 from airshed.serve.model.engine import Engine
 from airshed.serve.model.host import Host
 from airshed.serve.model.requests import Requests
+from airshed.serve.model.store import MAIN
+from airshed.serve.protocol import messages
+from airshed.serve.protocol.types import Problem
 
 _REDIRECT: Final = """<!DOCTYPE html>
 <html><head><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Airshed live</title>
@@ -98,7 +103,7 @@ class Address:
 class Server:
     """A server of sessions, on rank 0.
 
-    token   secret of the clients; random unless given
+    tokens  secrets of the clients; random unless given
     folder  of the states of sessions, with a subfolder for each; None stores them in memory alone
     observations  of stations, for all sessions; by default each has those of its case
     """
@@ -106,7 +111,7 @@ class Server:
     ranks: Communicator
     address: Address = field(default_factory=Address)
     limits: Limits = field(default_factory=Limits)
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    tokens: Tokens = field(default_factory=Tokens)
     folder: Path | None = None
     observations: ObservationFiles | None = None
 
@@ -119,13 +124,15 @@ class Server:
         own = f"{self.address.url_host}:{self.port}"
         pages = [f"{scheme}://{own}" for scheme in ("http", "https")]
         names, origins = (*self.address.names, own), (*self.address.origins, *pages)
-        gate = Gate.of(self.token, self.port, self.limits, names, origins)
+        gate = Gate.of(self.tokens, self.port, self.limits, names, origins)
         requests = Requests(self.engine)
-        self._hub = Hub(requests, gate)
-        app = application(requests, self.observations)
+        access_requests = AccessRequests(self.tokens)
+        self._hub = Hub(requests, gate, access_requests)
+        access_requests.on_change = self._hub.publish_waiting
+        app = application(requests, access_requests, self.observations)
         self._hub.add_to(app)
         add_pages(app)
-        self.engine.on_event = self._hub.on_event
+        self.engine.on_event = self._on_event
         config = uvicorn.Config(
             Guard(app, gate), log_level="error", access_log=False, lifespan="off", server_header=False,
             http=bounded(self.limits), ws="websockets-sansio", ws_max_size=self.limits.message_bytes,
@@ -135,10 +142,23 @@ class Server:
         self._uvicorn = uvicorn.Server(config)
 
     @property
+    def token(self) -> str:
+        """The token that allows control."""
+        return self.tokens.control
+
+    @property
     def url(self) -> str:
         """Address for a browser, with the token in its fragment, which browsers never send to a server."""
+        return self._url_with(self.tokens.control)
+
+    @property
+    def reader_url(self) -> str:
+        """Address for readers, who see everything and change nothing."""
+        return self._url_with(self.tokens.watch)
+
+    def _url_with(self, token: str) -> str:
         scheme = "https" if self.address.certificate else "http"
-        return f"{scheme}://{self.address.url_host}:{self.port}/#token={self.token}"
+        return f"{scheme}://{self.address.url_host}:{self.port}/#token={token}"
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -176,10 +196,22 @@ class Server:
         """End :meth:`run` after the present step; callable from a signal handler."""
         self.engine.stop()
 
+    def _on_event(self, event: messages.Event) -> None:
+        """Publish an event; store the tokens when the first session has its folder."""
+        self._hub.on_event(event)
+        if event.event == "opened" and event.session == MAIN:
+            try:
+                self.tokens.store()
+            except OutputError as error:
+                problem = Problem(error="OutputError", message=f"the tokens were not stored for --resume: {error}")
+                self._hub.on_event(messages.Event(event="problem", session=MAIN, problem=problem))
+
     def _serve(self) -> None:
         async def serve() -> None:
             self._hub.loop = asyncio.get_running_loop()
+            watching = asyncio.create_task(self._hub.watch_control())
             await self._uvicorn.serve([self._socket])
+            watching.cancel()
 
         asyncio.run(serve())
 

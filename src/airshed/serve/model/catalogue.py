@@ -16,7 +16,7 @@ from airshed.core.text import suggestion
 from airshed.core.toml_text import parse_toml
 from airshed.kernels.host import usable_cores
 from airshed.runtime.registry import load_case, model_kind
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.protocol.types import CaseEntry, OpenSession
 
 

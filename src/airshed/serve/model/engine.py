@@ -16,7 +16,8 @@ from airshed.core.errors import AirshedError, CaseError
 from airshed.core.stages import observing_stages
 from airshed.parallel.failure import catching_together
 from airshed.runtime.locking import quick_turns
-from airshed.serve.access import Lease, Limits
+from airshed.serve.access.lease import Lease
+from airshed.serve.access.limits import Limits
 from airshed.serve.fields.published import Session
 from airshed.serve.model.advance import Goals, Replays
 from airshed.serve.model.description import info_of, shape_of, state_of, summary_of

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from airshed.case.case import RunCase
 from airshed.core.errors import CaseError
-from airshed.serve.access import Client
+from airshed.serve.access.gate import role_of_request
+from airshed.serve.access.lease import Client
 from airshed.serve.fields.published import Copy, Session
 from airshed.serve.protocol import messages, types
 from airshed.serve.protocol.errors import NotThereError, NotYetError
@@ -53,7 +54,7 @@ class Requests:
     def session(self, name: str) -> Session:
         """Return a session; raises NotThereError for an unknown name, NotYetError before the first session exists."""
         found = self.engine.sessions.get(name)
-        if found is None and self.engine.begin_offered(name) is not None:
+        if found is None and role_of_request.get() == "control" and self.engine.begin_offered(name) is not None:
             raise NotYetError(_SETTING_UP)
         if not self.engine.began:
             raise NotYetError(_SETTING_UP)
@@ -130,7 +131,9 @@ class Requests:
 
     def publish_control(self, session: str) -> None:
         """Publish the present controller of a session."""
-        self.engine.on_event(messages.Event(event="control", session=session, state=self.session(session).view()))
+        found = self.session(session)
+        found.published_control = found.control()
+        self.engine.on_event(messages.Event(event="control", session=session, state=found.view()))
 
     async def summary(self, session: str) -> types.Summary:
         """Return the summary of the run so far."""

@@ -29,6 +29,10 @@ class NotYetError(AirshedError):
     """The model of the server is being set up."""
 
 
+class TooManyError(AirshedError):
+    """Too many requests for access."""
+
+
 def as_airshed_error(error: Exception) -> AirshedError:
     """Return an error as sent to clients; a defect is printed in the server's terminal."""
     if isinstance(error, AirshedError):
@@ -39,5 +43,11 @@ def as_airshed_error(error: Exception) -> AirshedError:
     )
 
 
-STATUS: Final[dict[type, int]] = {NotThereError: 404, NotYetError: 503, ControlledError: 409, DefectError: 500}
+STATUS: Final[dict[type, int]] = {
+    NotThereError: 404,
+    NotYetError: 503,
+    ControlledError: 409,
+    TooManyError: 429,
+    DefectError: 500,
+}
 """HTTP status of a kind of error; 400 for others."""

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from airshed.serve.protocol.access import AccessRequest, Person, Role
 from airshed.serve.protocol.types import (
     Command,
     Document,
@@ -53,6 +54,12 @@ class Hello(Document):
     author: Annotated[str, Field(max_length=100)] = "anonymous"
 
 
+class Rename(Document):
+    """Client: choose another name; an event `named` follows with the one that it gets."""
+
+    rename: Annotated[str, Field(max_length=100)]
+
+
 class Subscribe(Document):
     """Client: begin a subscription."""
 
@@ -92,7 +99,7 @@ class CommandMessage(Document):
     id: int
 
 
-ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | CommandMessage
+ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | Rename | CommandMessage
 
 
 class Reply(Document):
@@ -105,14 +112,18 @@ class Reply(Document):
 
 
 class Event(Document):
-    """Server: an event. hello | state | log | budget | control | record | opening | opened | closed | problem.
+    """Server: an event. hello | state | log | budget | control | record | opening | opened | closed | problem | ...
 
     `state` is present in hello (one for each session), state, opened and control; `entry` in log; `summary` in
     budget; `moment` in record, when the fields of a time have been recorded; `stage` in opening: the step of the set-up
-    of a session in words, empty when the set-up has ended.
+    of a session in words, empty when the set-up has ended; `people` in people, when a client comes, goes or changes its
+    name; `author` and `role` of this client in named; `waiting` in access, for clients with control.
     """
 
-    event: Literal["hello", "state", "log", "budget", "control", "record", "opening", "opened", "closed", "problem"]
+    event: Literal[
+        "hello", "state", "log", "budget", "control", "record", "opening", "opened", "closed", "problem", "people",
+        "named", "access",
+    ]  # fmt: skip
     session: str | None = None
     state: SessionState | None = None
     entry: LogEntry | None = None
@@ -122,6 +133,10 @@ class Event(Document):
     problem: Problem | None = None
     client: str | None = None
     protocol: int | None = None
+    author: str | None = None
+    role: Role | None = None
+    people: list[Person] | None = None
+    waiting: list[AccessRequest] | None = None
 
 
 ServerMessage = Reply | Event

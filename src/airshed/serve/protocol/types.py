@@ -141,12 +141,16 @@ class ControlRequest(Document):
 
 
 class Control(Document):
-    """State of control: `yours` is true for the holder; the lease ends after `expires` seconds unless renewed."""
+    """State of control: `yours` is true for the holder; the lease ends after `expires` seconds unless renewed.
+
+    `asking`  client that requests control; `asked` is true for that client
+    """
 
     controller: str | None
     yours: bool
     expires: float | None = None
     asking: str | None = None
+    asked: bool = False
 
 
 class Variable(Document):

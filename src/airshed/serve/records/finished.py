@@ -19,7 +19,7 @@ from airshed.grid.axes import GRID_MAPPING, Axes, Coordinate
 from airshed.io.folder import SUMMARIES
 from airshed.io.hdf5 import hdf5
 from airshed.io.results import open_run
-from airshed.serve.access import Lease
+from airshed.serve.access.lease import Lease
 from airshed.serve.fields.published import Session, Shape
 from airshed.serve.model.sessions import iso
 from airshed.serve.protocol import types
