@@ -64,6 +64,7 @@ export async function shows({ open, given }) {
 /** Read a table of the budget, and the costs of a step. */
 export async function sums({ open, given }) {
   const page = await open({ view: { panel: "budget", ...given.view } });
+  await page.getByText("All tables").click();
   const table = page.getByRole("region", { name: given.table });
   await table.waitFor();
   await page.getByRole("button", { name: "One step" }).click();

@@ -1,94 +1,73 @@
-// Budgets and other tables that the model computes, as at the end of a run.
+// Budgets in words and bars, and all tables that the model computes, as at the end of a run.
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { number } from "../../maths/format";
-import type { Summary, SummaryTable } from "../../protocol/types";
-import { link, summary, variable } from "../../state/store";
+import type { Summary } from "../../protocol/types";
+import { budgeted, landBalances, speciesBalance } from "../../state/budget";
+import { fieldText, formulaOf, titleOf } from "../../state/fields";
+import { http, link, summary, variable, variables } from "../../state/store";
 import { view } from "../../state/view";
-
-/** Number of rows above which a table gets a search field. */
-const LONG = 12;
+import { BalanceSection } from "./BalanceSection";
+import { SummaryTables } from "./SummaryTables";
 
 export function BudgetPanel() {
   const found = useSummary();
   if (!found.value) return <p class="empty" role="status">Computing the budget …</p>;
+  const { tables, facts } = found.value;
+  const land = landBalances(tables);
   return (
     <>
-      <Chosen tables={found.value.tables} />
-      {found.value.tables.map((each) => <Table key={each.title} of={each} />)}
-      <section>
-        <h2>Totals</h2>
-        <dl class="facts">
-          {Object.entries(found.value.facts).map(([name, fact]) => <div key={name}><dt>{name}</dt><dd>{text(fact)}</dd></div>)}
-        </dl>
-      </section>
+      {land.length ? land.map((each) => <BalanceSection key={each.title} of={each} />) : <Species of={found.value} />}
+      <details>
+        <summary>All tables</summary>
+        <div><SummaryTables tables={tables} /></div>
+      </details>
+      {Object.keys(facts).length > 0 && (
+        <details>
+          <summary>The run in figures</summary>
+          <dl class="facts">
+            {Object.entries(facts).map(([name, fact]) => <div key={name}><dt>{name}</dt><dd>{typeof fact === "number" ? number(fact) : String(fact ?? "–")}</dd></div>)}
+          </dl>
+        </details>
+      )}
     </>
   );
 }
 
-/** Subscribe to the budgets of the selected session while the panel is open. */
+/** Subscribe to the budgets of the selected session while the panel is open; the first one comes by HTTP, also from a site. */
 function useSummary(): ReadonlySignal<Summary | null> {
   const name = view.value.session;
   useEffect(() => {
+    const first = (found: Summary) => {
+      if (summary.value?.state.session !== name) summary.value = found;
+    };
+    void http.get<Summary>(`/sessions/${name}/summary`).then(first, () => undefined);
     link.subscribeBudgets(name);
     return () => link.subscribeBudgets(null);
   }, [name]);
   return useComputed(() => (summary.value?.state.session === view.value.session ? summary.value : null));
 }
 
-/** Rows of the tables for the selected field, from top to bottom. */
-function Chosen({ tables }: { tables: SummaryTable[] }) {
-  const name = variable.value?.name;
-  const found = tables.flatMap((of) => {
-    const rows = of.rows.filter((row) => row[0] === name);
-    return rows.length === 1 && rows[0] ? [{ of, row: rows[0] }] : [];
-  });
-  if (!found.length) return null;
+/** The budget of a species: of the displayed field, or of another one. */
+function Species({ of }: { of: Summary }) {
+  const chosen = useSignal<string | null>(null);
+  const inMoles = useSignal(false);
+  const names = budgeted(of.tables);
+  const all = variables.value.filter((each) => names.includes(each.name));
+  const selected = all.find((each) => each.name === (chosen.value ?? variable.value?.name)) ?? all.find((each) => each.name === "O3") ?? all[0];
+  if (!selected) return <p class="empty">This run has no budget.</p>;
+  const balance = speciesBalance(of.tables, selected, inMoles.value);
   return (
-    <section aria-label={`Budget of ${name}`}>
-      <h2>{name}</h2>
-      {found.map(({ of, row }) => (
-        <table key={of.title}>
-          <caption>{of.title}</caption>
-          <tbody>{of.columns.slice(1).map((each, k) => <tr key={each}><th scope="row">{each}</th><td>{text(row[k + 1] ?? null)}</td></tr>)}</tbody>
-        </table>
-      ))}
-    </section>
+    <>
+      <label class="field">Budget of
+        <select value={selected.name} onChange={(event) => (chosen.value = event.currentTarget.value)}>
+          {all.map((each) => <option key={each.name} value={each.name}>{fieldText(each)}</option>)}
+        </select>
+      </label>
+      {balance && <BalanceSection of={{ ...balance, title: `${titleOf(selected)} ${formulaOf(selected)} since the start` }} />}
+      {selected.molar_mass !== null && (
+        <label class="check"><input type="checkbox" checked={inMoles.value} onChange={(event) => (inMoles.value = event.currentTarget.checked)} /> in moles</label>
+      )}
+    </>
   );
-}
-
-function Table({ of }: { of: SummaryTable }) {
-  const search = useSignal("");
-  const words = search.value.toLowerCase();
-  const rows = of.rows.filter((row) => String(row[0]).toLowerCase().includes(words));
-  const many = of.rows.length > LONG;
-  return (
-    <details open={!many || of.title.startsWith("Budget")}>
-      <summary>{of.title}</summary>
-      <div>
-        {many && (
-          <label class="field">Find a {of.columns[0]}
-            <input type="search" value={search.value} autocomplete="off" onInput={(event) => (search.value = event.currentTarget.value)} />
-          </label>
-        )}
-        <div class="wide" tabIndex={0} role="region" aria-label={of.title}>
-          <table class="numbers">
-            <thead><tr>{of.columns.map((each) => <th key={each} scope="col">{each}</th>)}</tr></thead>
-            <tbody>
-              {rows.map((row) => (
-                <tr key={String(row[0])}>
-                  {row.map((cell, k) => (k ? <td key={of.columns[k]}>{text(cell)}</td> : <th key={of.columns[k]} scope="row">{text(cell)}</th>))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-        {of.note && <p class="empty">{of.note}</p>}
-      </div>
-    </details>
-  );
-}
-
-function text(cell: string | number | boolean | null): string {
-  return typeof cell === "number" ? number(cell) : cell === null ? "–" : String(cell);
 }
