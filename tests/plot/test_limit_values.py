@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from airshed.plot.geography import Area, cities
-from airshed.plot.limit_values import LIMIT_VALUES, limit_values
+from airshed.plot.scales import LIMIT_VALUES, limit_values
 from airshed.plot.limits import scale_of
 from airshed.plot.results import Results
 from airshed.plot.series import draw_series
@@ -16,7 +16,7 @@ from airshed.plot.units import written
 def test_limits_are_those_between_the_ends_of_a_scale_in_micrograms() -> None:
     assert [limit.label for limit in limit_values("O3", "µg/m³", 40.0, 120.0)] == ["WHO 100 (8 h)", "EU 120 (8 h)"]
     assert limit_values("O3", "ppb", 40.0, 120.0) == ()
-    assert limit_values("CO", "µg/m³", 0.0, 1e4) == ()
+    assert limit_values("HNO3", "µg/m³", 0.0, 1e4) == ()
     assert {limit.source.split(" ")[0] for row in LIMIT_VALUES.values() for limit in row} == {"Directive", "WHO"}
 
 

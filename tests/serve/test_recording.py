@@ -64,6 +64,13 @@ def test_times_levels_and_windows_can_be_chosen(client: Remote) -> None:
             records(client, query)
 
 
+def test_the_weather_of_each_hour_is_recorded_with_the_output(client: Remote) -> None:
+    """The page draws the wind of a past hour, and converts units by its air."""
+    client.run(until="10 min")
+    for name in ("eastward_wind", "northward_wind", "air_temperature", "air_pressure", "air_density"):
+        assert np.array_equal(records(client, f"{name}?at=600")[0].values, client[name].values)
+
+
 def test_a_return_to_an_earlier_state_removes_what_followed(client: Remote) -> None:
     client.run(until="20 min")
     name = client.snapshot()

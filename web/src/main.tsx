@@ -3,8 +3,10 @@ import { render } from "preact";
 import "./styles/index.css";
 import { listen } from "./state/bindings";
 import { leave } from "./state/actions";
+import { followCompanions } from "./state/companions";
 import { followRecords } from "./state/recorded";
 import { followOpening } from "./state/opening";
+import { unit } from "./state/scale";
 import { begin } from "./state/store";
 import { look, read, view, written } from "./state/view";
 import { watch } from "./state/subscriptions";
@@ -16,6 +18,7 @@ begin(from !== null);
 watch();
 followOpening(from?.at != null || matchMedia("(prefers-reduced-motion: reduce)").matches);
 followRecords();
+followCompanions(() => unit.value?.byAir ?? false);
 listen();
 addEventListener("hashchange", () => {
   const next = read(location.hash);

@@ -8,3 +8,4 @@ vi.stubGlobal("sessionStorage", {
   getItem: (name: string) => stored.get(name) ?? null, setItem: (name: string, value: string) => stored.set(name, value),
 });
 vi.stubGlobal("localStorage", globalThis.sessionStorage);
+vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));

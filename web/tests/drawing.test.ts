@@ -16,17 +16,17 @@ describe("arrows", () => {
   const camera = fit({ west: 0, east: 2, south: -1, north: 1 }, 136, 136, 0); // four arrows across
 
   /** Return the arrows of a wind as begin and end, without their heads. */
-  function arrows(east: number[], north: number[]): number[][] {
+  function arrows(east: number[], north: number[], perSpeed = 5.6): number[][] {
     const pen = new Pen();
     const field: WindField = { grid, east: Float32Array.from(east), north: Float32Array.from(north) };
-    drawArrows(pen.context, field, camera, INK);
+    drawArrows(pen.context, field, camera, INK, perSpeed);
     const [begins, ends] = [pen.of("moveTo"), pen.of("lineTo")];
     const half = ends.length / 2; // once for the halo, once for the line
     expect(begins.slice(half)).toEqual(begins.slice(0, half));
     return Array.from({ length: half / 3 }, (_, k) => [...begins[3 * k]!, ...ends[3 * k]!]);
   }
 
-  it("have a distance of 34 pixels, and a greatest length of 28 pixels", () => {
+  it("have a distance of 34 pixels, and the length of their speed", () => {
     const found = arrows([5, 5, 5, 5], [0, 0, 0, 0]);
     expect(found.length).toBe(16);
     expect(found[0]).toEqual([3, 17, 31, 17]);
@@ -34,20 +34,23 @@ describe("arrows", () => {
   });
 
   it("point where the wind blows to: up for a wind from the south", () => {
-    expect(arrows([0, 0, 0, 0], [3, 3, 3, 3])[0]).toEqual([17, 31, 17, 3]);
-    expect(arrows([-3, -3, -3, -3], [0, 0, 0, 0])[0]).toEqual([31, 17, 3, 17]);
+    expect(arrows([0, 0, 0, 0], [5, 5, 5, 5])[0]).toEqual([17, 31, 17, 3]);
+    expect(arrows([-5, -5, -5, -5], [0, 0, 0, 0])[0]).toEqual([31, 17, 3, 17]);
   });
 
-  it("are as long as the wind is strong, and none where it is calm", () => {
-    const lengths = arrows([0, 4, 0, 4], [0, 0, 0, 0]).map(([x0, , x1]) => x1! - x0!);
-    expect(lengths).toEqual([...Array(4).fill(7), ...Array(4).fill(21), ...Array(4).fill(28)]); // the westernmost column is calm
-    expect(arrows([0, 0, 0, 0], [0, 0, 0, 0])).toEqual([]);
+  it("are as long as the wind is strong, and dots where it is calm", () => {
+    const pen = new Pen();
+    drawArrows(pen.context, { grid, east: Float32Array.of(0, 4, 0, 4), north: new Float32Array(4) }, camera, INK, 7);
+    const ends = pen.of("lineTo").slice(0, pen.of("lineTo").length / 2);
+    expect(ends.slice(0, 4).map(([x]) => x)).toEqual(Array(4).fill(17.1)); // the westernmost column is calm
+    expect(arrows([4, 4, 4, 4], [0, 0, 0, 0], 7)[0]).toEqual([3, 17, 31, 17]);
+    expect(arrows([2, 2, 2, 2], [0, 0, 0, 0], 7)[0]).toEqual([10, 17, 24, 17]);
   });
 
   it("have a head of two strokes back from the tip, a third as long, at most six pixels", () => {
     const heads = (wind: number[], north = [0, 0, 0, 0]) => {
       const pen = new Pen();
-      drawArrows(pen.context, { grid, east: Float32Array.from(wind), north: Float32Array.from(north) }, camera, INK);
+      drawArrows(pen.context, { grid, east: Float32Array.from(wind), north: Float32Array.from(north) }, camera, INK, 5.6);
       const ends = pen.of("lineTo");
       return ends.slice(0, 3).map(([x, y]) => [x! - ends[0]![0]!, y! - ends[0]![1]!]);
     };
@@ -60,10 +63,10 @@ describe("arrows", () => {
       [Number((6 * Math.sin(2.6)).toFixed(6)), Number((-6 * Math.cos(2.6)).toFixed(6))],
       [Number((-6 * Math.sin(2.6)).toFixed(6)), Number((-6 * Math.cos(2.6)).toFixed(6))],
     ]);
-    expect(heads([2, 4, 2, 4])[1]![0]).toBeCloseTo(14 * 0.35 * Math.cos(2.6), 9);
+    expect(heads([2.5, 2.5, 2.5, 2.5])[1]![0]).toBeCloseTo(14 * 0.35 * Math.cos(2.6), 9);
   });
 
-  it("are left out next to a missing value, which does not count as the strongest", () => {
+  it("are left out next to a missing value", () => {
     expect(arrows([NaN, 5, 5, 5], [0, 0, 0, 0])).toEqual([]);
   });
 
@@ -71,7 +74,7 @@ describe("arrows", () => {
     const count = 400;
     const field = { grid: { ...grid, rows: count, columns: count }, east: new Float32Array(count ** 2).fill(2), north: new Float32Array(count ** 2) };
     const pen = new Pen();
-    drawArrows(pen.context, field, camera, INK);
+    drawArrows(pen.context, field, camera, INK, 14);
     expect(pen.of("moveTo")[0]).toEqual([3, 17]);
   });
 });
@@ -80,45 +83,57 @@ describe("labels of contours", () => {
   const grid: Grid = { rows: 40, columns: 40, west: 0, east: 8, south: -4, north: 4 };
   const camera = fit({ west: 0, east: 8, south: -4, north: 4 }, 800, 800, 0);
   const hill = Float32Array.from({ length: 1600 }, (_, k) => 100 - Math.hypot((k % 40) - 19.5, Math.floor(k / 40) - 19.5) * 5);
-  const pen = new Pen();
-  drawContours(pen.context, hill, grid, { low: 20, high: 100, log: false }, camera, INK);
-  const labels = pen.calls.filter((each) => each[0] === "fillText").map(([, text, x, y]) => [text, x, y] as [string, number, number]);
+  const levels = (values: number[], limit = NaN) => values.map((value) => ({ value, text: String(value), limit: value === limit }));
 
-  it("are on the lines of their values", () => {
-    expect(labels.length).toBeGreaterThan(3);
-    for (const [text, x, y] of labels) {
+  /** Return the labels as text, position and angle. */
+  function labels(of: Float32Array, values: number[], seen = camera): [string, number, number, number][] {
+    const pen = new Pen();
+    drawContours(pen.context, of, grid, levels(values), seen, INK);
+    const texts = pen.calls.filter((each) => each[0] === "fillText").map((each) => each[1] as string);
+    const [places, turns] = [pen.of("translate"), pen.of("rotate")];
+    return texts.map((text, k) => [text, places[k]![0]!, places[k]![1]!, turns[k]![0]!]);
+  }
+
+  const found = labels(hill, [30, 40, 50, 60, 70, 80]);
+
+  it("are on the lines of their values, along them, and not upside down", () => {
+    expect(found.length).toBeGreaterThan(3);
+    for (const [text, x, y, angle] of found) {
       const [lon, lat] = toPlace(camera, x, y);
-      expect(Math.abs(100 - Math.hypot(lon - 4, lat) * 25 - Number(text))).toBeLessThan(0.5);
+      expect(Math.abs(100 - Math.hypot(lon - 4, lat) * 25 - Number(text))).toBeLessThan(0.7);
+      const tangent = Math.atan2(x - 400, -(y - 400)); // of a circle around the middle
+      expect(Math.abs(Math.sin(angle - tangent))).toBeLessThan(0.3);
+      expect(Math.abs(angle)).toBeLessThanOrEqual(Math.PI / 2 + 1e-9);
     }
   });
 
-  it("are of different values and clear of each other", () => {
-    expect(new Set(labels.map((each) => each[0])).size).toBe(labels.length);
-    const boxes = labels.map(([text, x, y]) => [x - 3 * text.length - 4, y - 10, x + 3 * text.length + 4, y + 10]);
-    for (const [k, one] of boxes.entries()) for (const other of boxes.slice(k + 1)) expect(overlap(one, other)).toBe(false);
+  it("are clear of each other", () => {
+    const places = found.map(([, x, y]) => [x, y] as const);
+    for (const [k, one] of places.entries()) for (const other of places.slice(k + 1)) expect(Math.hypot(one[0] - other[0], one[1] - other[1])).toBeGreaterThan(14);
   });
 
   it("are none where they would leave the screen", () => {
-    const shifted = (x: number, y: number) => {
-      const seen = new Pen();
-      const moved = { ...camera, lon: camera.lon - x / 100, lat: camera.lat + y / 100 };
-      drawContours(seen.context, hill, grid, { low: 85, high: 95, log: false }, moved, INK);
-      return seen.of("fillText");
-    };
+    const shifted = (x: number, y: number) => labels(hill, [86, 90, 94], { ...camera, lon: camera.lon - x / 100, lat: camera.lat + y / 100 });
     expect(shifted(0, 0).length).toBeGreaterThan(0);
     for (const [x, y] of [[-400, 0], [400, 0], [0, -400], [0, 400]] as const) { // the hill's top is on an edge of the screen
-      for (const [text, across, down] of shifted(x, y)) {
-        const half = 3 * String(text).length + 4;
-        expect(across! - half > 0 && across! + half < 800 && down! - 10 > 0 && down! + 10 < 800).toBe(true);
-      }
+      for (const [, across, down] of shifted(x, y)) expect(across > 10 && across < 790 && down > 10 && down < 790).toBe(true);
     }
   });
 
   it("are none on lines that are too short", () => {
     const peak = Float32Array.from({ length: 1600 }, (_, k) => (k === 820 ? 100 : 0));
-    const small = new Pen();
-    drawContours(small.context, peak, grid, { low: 40, high: 100, log: false }, camera, INK);
-    expect([small.of("fillText"), small.of("moveTo").length > 0]).toEqual([[], true]);
+    expect(labels(peak, [40, 60, 80])).toEqual([]);
+    const pen = new Pen();
+    drawContours(pen.context, peak, grid, levels([40]), camera, INK);
+    expect(pen.of("moveTo").length).toBeGreaterThan(0);
+  });
+
+  it("of limits come first, on heavier lines, and values below zero are dashed", () => {
+    const pen = new Pen();
+    drawContours(pen.context, hill, grid, levels([50, 60], 60), camera, INK);
+    expect(pen.calls.find((each) => each[0] === "fillText")?.[1]).toBe("60");
+    drawContours(pen.context, hill.map((each) => each - 100), grid, levels([-50]), camera, INK);
+    expect(pen.of("setLineDash").some((each) => (each[0] as unknown as number[]).length === 2)).toBe(true);
   });
 });
 

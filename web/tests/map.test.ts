@@ -91,12 +91,12 @@ describe("contours", () => {
   const grid: Grid = { rows: 8, columns: 8, west: 0, east: 8, south: 0, north: 8 };
   const camera = fit({ west: 0, east: 8, south: 0, north: 8 }, 800, 800, 0);
   const slope = Float32Array.from({ length: 64 }, (_, k) => k % 8);
-  const lines = (values: Float32Array) => contoursOf(values, grid, { low: 0, high: 8, log: false }, camera);
+  const lines = (values: Float32Array) => contoursOf(values, grid, [1, 2, 3, 4, 5, 6, 7, 8].map((value) => ({ value, text: String(value), limit: false })), camera);
 
   it("lie where the values of a slope are equal", () => {
     const found = lines(slope);
-    expect(found.map((each) => each.value)).toEqual([1, 2, 3, 4, 5, 6]);
-    for (const { value, path } of found)
+    expect(found.map((each) => each.level.value)).toEqual([1, 2, 3, 4, 5, 6]);
+    for (const { level: { value }, path } of found)
       for (const [x, y] of path) expect(toPlace(camera, x, y)[0]).toBeCloseTo(value + 0.5, 6); // centres are at halves
   });
 

@@ -1,9 +1,9 @@
 // Numbers, units, ranges, colours and cells of the page.
 import { describe, expect, it, test } from "vitest";
-import { COUNT, NAMES, gradient, table, tableOf } from "../src/maths/colours";
+import { COUNT, NAMES, OTHER, colourAt, gradient, signedTable, table } from "../src/maths/colours";
 import { bytes, clock, day, number, span } from "../src/maths/format";
 import { cellAt, centreOf, gridOf, placeText, valueAt, type Grid } from "../src/maths/grid";
-import { automatic, extent, fraction, symmetric, ticks } from "../src/maths/range";
+import { around, automatic, extent, fraction, ticks, usualSize } from "../src/maths/range";
 import { convert, pretty, unitFor, unitsOf } from "../src/maths/units";
 import { gridInfo, variable } from "./samples";
 
@@ -98,12 +98,12 @@ describe("range", () => {
     expect(automatic(Float32Array.of(1, 60), true, former).log).toBe(true);
   });
 
-  it("of differences is symmetric", () => {
-    expect(symmetric(Float32Array.of(-3, 9.5), null)).toEqual({ low: -10, high: 10, log: false });
-    expect(symmetric(new Float32Array(), null)).toEqual({ low: -1, high: 1, log: false });
-    const former = { low: -10, high: 10, log: false };
-    for (const most of [-6, 10, -10]) expect(symmetric(Float32Array.of(most), former)).toBe(former);
-    expect(symmetric(Float32Array.of(-5), former).high).toBe(5);
+  it("of differences is symmetric, and a few cells may be beyond it", () => {
+    expect(around(9.5)).toEqual({ low: -10, high: 10, log: false });
+    const values = Float32Array.from({ length: 1000 }, (_, k) => (k < 4 ? -80 : k % 2 ? 3 : -3));
+    expect(usualSize(values)).toBe(3);
+    expect(usualSize(values.map((each, k) => (k < 20 ? -80 : each)))).toBe(80);
+    expect([usualSize(new Float32Array()), usualSize(Float32Array.of(NaN, -2))]).toEqual([0, 2]);
   });
 
   it("gives the fraction of a value, beyond the ends too", () => {
@@ -121,11 +121,17 @@ describe("range", () => {
 });
 
 describe("units", () => {
-  it("of mixing ratios have masses only with the amount of air and a molar mass", () => {
-    const ids = (molarMass: number | null, air: boolean) => unitsOf(variable("O3", "mol mol-1", molarMass), air).map((each) => each.id);
-    expect(ids(0.048, true)).toEqual(["ppb", "ppm", "ppt", "ug/m3", "molecules/cm3"]);
+  it("of mixing ratios have masses with a molar mass, and those of particles with the amount of air", () => {
+    const ids = (molarMass: number | null, air: boolean, inAir = false) => unitsOf(variable("O3", "mol mol-1", molarMass), air, inAir).map((each) => each.id);
+    expect(ids(0.048, true)).toEqual(["ug/m3", "ppb", "ppm", "ppt", "molecules/cm3"]);
     expect(ids(null, true)).toEqual(["ppb", "ppm", "ppt", "molecules/cm3"]);
-    expect(ids(0.048, false)).toEqual(["ppb", "ppm", "ppt"]);
+    expect(ids(0.048, false)).toEqual(["ug/m3", "ppb", "ppm", "ppt"]);
+    expect(ids(0.048, false, true)).toEqual(["ppb", "ppm", "ppt"]);
+  });
+
+  it("of gases in µg/m³ are those of the law, at 293 K and 101.3 kPa", () => {
+    const [mass] = unitsOf(variable("NO2", "mol mol-1", 46.0055e-3), false);
+    expect([mass!.byAir, convert(Float32Array.of(1e-9), mass!, null)[0]]).toEqual([false, expect.closeTo(1.913, 3)]); // 1 ppb, Directive 2008/50/EC, annex VI
   });
 
   it("are the same objects each time", () => {
@@ -134,7 +140,7 @@ describe("units", () => {
   });
 
   test.each([
-    ["K", ["°C", "K"]], ["Pa", ["hPa", "Pa"]], ["m s-1", ["m/s", "km/h", "m s⁻¹"]], ["kg m-2", ["kg m⁻²"]], ["1", [""]],
+    ["K", ["°C", "K"]], ["Pa", ["hPa", "Pa"]], ["m s-1", ["m/s", "km/h"]], ["degC", ["°C"]], ["kg m-2", ["kg m⁻²"]], ["1", [""]],
   ])("of %s are %j", (unit, labels) => expect(unitsOf(variable("x", unit, null), false).map((each) => each.label)).toEqual(labels));
 
   test.each([[5e-5, "ppm"], [5e-8, "ppb"], [2e-11, "ppb"], [1e-12, "ppt"], [0, "ppb"], [NaN, "ppb"]])(
@@ -149,7 +155,7 @@ describe("units", () => {
   });
 
   test.each([
-    ["mol mol-1", [1e9, 1e6, 1e12]], ["Pa", [0.01, 1]], ["kg m-2 s-1", [3600, 86400, 1]], ["m s-1", [1, 3.6, 1]],
+    ["mol mol-1", [1e9, 1e6, 1e12]], ["Pa", [0.01, 1]], ["kg m-2 s-1", [3600, 86400, 1]], ["m s-1", [1, 3.6]],
   ])("of %s have the factors %j", (unit, factors) =>
     expect(unitsOf(variable("x", unit, null), false).map((each) => each.factor)).toEqual(factors));
 
@@ -158,7 +164,7 @@ describe("units", () => {
     expect(convert(Float32Array.of(273.15), celsius!, null)[0]).toBeCloseTo(0, 3);
     const kept = Float32Array.of(273.15);
     expect(convert(kept, kelvin!, null)).toBe(kept);
-    const mass = unitsOf(variable("O3", "mol mol-1", 0.048), true).find((each) => each.id === "ug/m3")!;
+    const mass = unitsOf(variable("SA", "mol mol-1", 0.048), true, true).find((each) => each.id === "ug/m3")!;
     const found = convert(Float32Array.of(40e-9, 40e-9), mass, Float32Array.of(41.6, 20.8));
     expect(found[0]).toBeCloseTo(40e-9 * 41.6 * 0.048 * 1e9, 3); // 79.9 ug/m3
     expect(found[1]).toBeCloseTo(found[0]! / 2, 3);
@@ -176,14 +182,20 @@ describe("colours", () => {
     expect([...table("viridis").slice(0, 3)]).toEqual([68, 1, 84]);
   });
 
-  it("of an unknown table or variable are the usual ones", () => {
-    expect(table("no such table")).toEqual(table(tableOf("no such variable")));
-  });
+  it("of an unknown table are the usual ones", () => expect(table("no such table")).toEqual(table(OTHER)));
 
-  it("run from the first to the last in a gradient", () => {
-    const [low, high] = [table("viridis").slice(0, 3), table("viridis").slice(-3)];
-    const text = gradient("viridis");
+  it("run from the first to the last but one in a gradient; the last one is beyond the scale", () => {
+    const [low, high] = [table("haze").slice(0, 3), table("haze").slice(-6, -3)];
+    const text = gradient("haze");
     expect(text.startsWith(`linear-gradient(to right, rgb(${low.join(" ")})`)).toBe(true);
     expect(text.endsWith(`rgb(${high.join(" ")}))`)).toBe(true);
+    expect([0.999, 1, 7].map((each) => colourAt("haze", each))).toEqual(Array(3).fill(`rgb(${table("haze").slice(-3).join(" ")})`));
+    const sum = (rgb: Uint8Array) => rgb.reduce((total, each) => total + each, 0);
+    expect(sum(table("haze").slice(-3))).toBeLessThan(sum(high) - 40);
+  });
+
+  it("of differences have a light middle on a light page, and a dark one on a dark page", () => {
+    const middle = (dark: boolean) => table(signedTable(dark))[3 * 128]!;
+    expect([middle(false) > 220, middle(true) < 60]).toEqual([true, true]);
   });
 });

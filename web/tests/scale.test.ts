@@ -1,10 +1,11 @@
 // Units, ranges and differences of the displayed fields, sessions and winds.
-import { beforeEach, describe, expect, it, test } from "vitest";
-import { SIGNED, tableOf } from "../src/maths/colours";
-import { colours, comparing, difference, fields, positive, range, unit } from "../src/state/scale";
-import { grid, infos, latest, level, releasable, variables } from "../src/state/store";
+import { beforeEach, describe, expect, it, test, vi } from "vitest";
+import { signedTable } from "../src/maths/colours";
+import { companionSubscriptions, followCompanions, hasAir, mapAir, mapWind } from "../src/state/companions";
+import { beyond, colours, comparing, contourLevels, difference, exceeded, fields, limits, limitText, positive, range, unit } from "../src/state/scale";
+import { grid, http, infos, latest, level, releasable, variables } from "../src/state/store";
 import { look, showTime, watched } from "../src/state/view";
-import { winds } from "../src/state/wind";
+import { referenceSpeed, strongestOf, winds } from "../src/state/wind";
 import { field, frame, model, receive, see, variable } from "./samples";
 
 const NAMES = ["A", "B", "C", "D", "E", "F", "G", "H", "T"];
@@ -69,7 +70,7 @@ describe("fields", () => {
     look({ variable: "C", unit: "molecules/cm3" });
     receive("main", 0, [1e-9, 1e-9], { variable: "C" });
     expect(fields.value[0]?.values[0]).toBeNaN();
-    latest.value = { air: frame(0, { variable: "air_density" }, Float32Array.of(40, 20)) };
+    latest.value = { "with:air_density": frame(0, { variable: "air_density", level: null }, Float32Array.of(40, 20)) };
     const [values] = shownValues();
     expect(values?.[0]! / 1e10).toBeCloseTo(2.408856, 5); // 40 mol/m3 of air, 1 ppb, 6.022e23 molecules/mol
     expect(values?.[0]! / values?.[1]!).toBeCloseTo(2, 5);
@@ -87,7 +88,7 @@ describe("the difference of two sessions", () => {
     expect(comparing.value).toBe(true);
     expect([...difference.value!.values].map((each) => Math.round(1e4 * each) / 1e4)).toEqual([3, -3]);
     expect(range.value).toEqual({ low: -3, high: 3, log: false });
-    expect(colours.value).toBe(SIGNED);
+    expect(colours.value).toBe(signedTable(false));
   });
 
   it("is of the latest time that both have", () => {
@@ -130,7 +131,7 @@ describe("the range", () => {
     expect(range.value).toEqual({ low: 1, high: 100, log: true });
   });
 
-  it("stays while values fill it, but not for another unit", () => {
+  it("of a field without a default holds all values so far, in the unit that is shown", () => {
     look({ variable: "G", unit: "ppb" });
     receive("main", 0, [0, 100e-9], { variable: "G" });
     expect(range.value.high).toBe(100);
@@ -147,17 +148,112 @@ describe("the range", () => {
     receive("main", 60, [-1e-12, 3e-6], { variable: "H" }); // rounding below zero
     expect([positive.value, range.value.log]).toEqual([true, true]);
     receive("main", 120, [0, 0], { variable: "H" });
-    expect([positive.value, range.value]).toEqual([false, { low: 0, high: 1, log: false }]);
+    expect([positive.value, range.value.log]).toEqual([false, false]);
+  });
+});
+
+describe("a field with a default scale", () => {
+  beforeEach(() => {
+    infos.value = { main: model([field("O3", { molar_mass: 0.048, text: "Ozone" }, 3), field("SA", { molar_mass: 0.096 })]) };
+    look({ variable: "O3" });
+    receive("main", 0, [100e-9, 20e-9], { variable: "O3" });
+  });
+
+  it("is in µg/m³ at the reference state, over a range that no hour changes", () => {
+    expect([unit.value?.label, range.value]).toEqual(["µg/m³", { low: 0, high: 180, log: false }]);
+    expect(shownValues()[0]?.[0]).toBeCloseTo(199.6, 1); // 100 ppb
+    receive("main", 60, [900e-9, 20e-9], { variable: "O3" });
+    expect(range.value.high).toBe(180);
+    expect(beyond.value).toEqual({ low: false, high: true });
+  });
+
+  it("has a round range in other units, and follows the map on request", () => {
+    look({ unit: "ppb" });
+    expect(range.value).toEqual({ low: 0, high: 90, log: false }); // 180 µg/m³ are 90 ppb
+    look({ range: "map" });
+    expect(range.value).toEqual({ low: 0, high: 100, log: false });
+    look({ range: null, log: true });
+    expect(range.value).toEqual({ low: 0.09, high: 90, log: true });
+  });
+
+  it("has the limits of the law at the ground, each with its mean", () => {
+    expect(limits.value.map((each) => [each.label, Math.round(each.at)])).toEqual([
+      ["WHO 100 (8 h)", 100], ["EU 120 (8 h)", 120], ["EU information 180 (1 h)", 180], ["EU alert 240 (1 h)", 240],
+    ]);
+    expect(limitText(exceeded(199.6)!)).toBe("EU information threshold, 180 µg/m³ (mean of 1 h)");
+    expect(exceeded(99)).toBeNull();
+    look({ unit: "ppb" });
+    expect(Math.round(exceeded(60)!.at)).toBe(50);
+    look({ level: 1 });
+    expect(limits.value).toEqual([]);
+  });
+
+  it("has contours at round values and limits, and none near a limit", () => {
+    expect(contourLevels.value.filter((each) => each.limit).map((each) => each.text)).toEqual(["100 µg/m³", "120 µg/m³", "180 µg/m³"]);
+    expect(contourLevels.value.map((each) => Math.round(each.value))).toEqual([0, 20, 40, 60, 80, 100, 120, 140, 160, 180]);
+  });
+
+  it("of particles needs the amount of air, and is in another unit without it", () => {
+    look({ variable: "SA" });
+    expect(unit.value?.id).toBe("ppb");
   });
 });
 
 describe("colours", () => {
   it("are those of the variable, or chosen", () => {
+    infos.value = { main: model([field("O3"), field("eastward_wind", { unit: "m s-1" })]) };
     look({ variable: "O3" });
-    infos.value = { main: model([field("O3")]) };
-    expect(colours.value).toBe(tableOf("O3"));
+    expect(colours.value).toBe("haze");
     look({ colours: "viridis" });
     expect(colours.value).toBe("viridis");
+    look({ colours: null, variable: "eastward_wind", theme: "dark" });
+    expect(colours.value).toBe(signedTable(true));
+  });
+});
+
+describe("weather that goes with the field", () => {
+  const wind = [field("eastward_wind", { unit: "m s-1" }), field("northward_wind", { unit: "m s-1" })];
+  const state = [field("air_pressure", { unit: "Pa", standard_name: "air_pressure" }), field("air_temperature", { unit: "K", standard_name: "air_temperature" })];
+
+  beforeEach(() => {
+    infos.value = { main: model([field("OH"), ...wind, ...state]) };
+    look({ variable: "OH", unit: "molecules/cm3", wind: "particles" });
+    receive("main", 0, [1e-12, 1e-12], { variable: "OH" });
+  });
+
+  it("is subscribed at the level of the map: wind, and air by pressure and temperature where the model does not provide it", () => {
+    expect(hasAir.value).toBe(true);
+    expect(companionSubscriptions(true).map((each) => each.id)).toEqual(["with:air_pressure", "with:air_temperature", "with:eastward_wind", "with:northward_wind"]);
+    look({ wind: "none" });
+    expect(companionSubscriptions(false)).toEqual([]);
+  });
+
+  it("gives the amount of air by the ideal gas law", () => {
+    const of = (name: string, value: number) => ({ [`with:${name}`]: frame(0, { variable: name, level: null }, Float32Array.of(value, value)) });
+    latest.value = { ...of("air_pressure", 101300), ...of("air_temperature", 293) };
+    expect(mapAir.value?.[0]).toBeCloseTo(41.583, 2);
+  });
+
+  it("of a past hour is that of the hour, between its records", async () => {
+    const values: Record<string, [number, number]> = { air_pressure: [1e5, 1e5], air_temperature: [250, 300], eastward_wind: [2, 6], northward_wind: [0, 0] };
+    const frames = vi.spyOn(http, "frames").mockImplementation((path) => {
+      const name = /recording\/(\w+)/.exec(path)?.[1] ?? "";
+      return Promise.resolve((values[name] ?? []).map((value, k) => frame(3600 * k, { variable: name, level: null, subscription: null }, Float32Array.of(value, value))));
+    });
+    followCompanions(() => true);
+    await vi.waitFor(() => expect(frames).toHaveBeenCalledTimes(4));
+    await Promise.resolve();
+    showTime(1800);
+    expect(mapWind.value?.east[0]).toBe(4);
+    expect(mapAir.value?.[0]).toBeCloseTo(1e5 / (8.314462618 * 275), 3);
+    showTime(0);
+    expect(mapAir.value?.[0]).toBeCloseTo(1e5 / (8.314462618 * 250), 3);
+    frames.mockRestore();
+  });
+
+  it("has a reference speed that is round, and near the strongest wind", () => {
+    expect([0, 1, 4.9, 12, 38, 300].map(referenceSpeed)).toEqual([1, 1, 4, 10, 40, 100]);
+    expect(strongestOf({ east: Float32Array.of(3, NaN), north: Float32Array.of(-4, 1) })).toBe(5);
   });
 });
 

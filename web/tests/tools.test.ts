@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { fit } from "../src/map/camera";
 import { MAP_KEYS, onKey, setCamera } from "../src/map/keys";
-import { BINDINGS, climb, helpOpen, listen, lockRange, nextUnit, scroll } from "../src/state/bindings";
+import { BINDINGS, climb, helpOpen, listen, nextRange, nextUnit, scroll } from "../src/state/bindings";
 import { cursor, infos } from "../src/state/store";
 import { choose, clickAt, drawn, releaseAt, tool } from "../src/state/tools";
 import { displayedTime, look, showTime, view } from "../src/state/view";
@@ -132,11 +132,10 @@ describe("keys of the page", () => {
     expect(view.value.range).toEqual([0, 1]);
   });
 
-  it("lock the range that is shown, and unlock it", () => {
-    receive("main", 0, [1e-9, 97e-9]);
-    lockRange();
-    expect(view.value.range).toEqual([0, 100]);
-    lockRange();
+  it("change between the range of the field and that of the map", () => {
+    nextRange();
+    expect(view.value.range).toBe("map");
+    nextRange();
     expect(view.value.range).toBeNull();
   });
 });

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from airshed.plot import units
-from airshed.plot.limit_values import limit_values
+from airshed.plot.scales import limit_values
 from airshed.plot.limits import Scale, format_number
 from airshed.plot.style import GREY, INK, SIZE, axes_at, colours, new_figure, text_at
 from airshed.plot.units import daily
@@ -166,9 +166,8 @@ def colour_bar_at(figure: Figure, field: str, scale: Scale, unit: str, left: flo
     axes.minorticks_off()
     for limit in limit_values(field, unit, scale.low, scale.high):
         axes.axvline(limit.value, color=INK, linewidth=1.2)
-        text = limit.name.split(" ")[0]
         axes.annotate(
-            text, (limit.value, 1.0), (0, 2), xycoords=axes.get_xaxis_transform(), textcoords="offset points",
+            limit.set_by, (limit.value, 1.0), (0, 2), xycoords=axes.get_xaxis_transform(), textcoords="offset points",
             ha="center", va="bottom", fontsize=SIZE["tiny"], color=INK, annotation_clip=False,
         )  # fmt: skip
     words = [*([] if unit == "1" else [unit]), *(["(square-root scale)"] if scale.power != 1 else [])]

@@ -18,6 +18,8 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogFormatter
 
+from airshed.plot.scales import COLOUR_TABLES, DOCUMENT, FIELD_SCALES
+
 DPI = 120
 SIZE = MappingProxyType({"title": 15.0, "subtitle": 10.0, "panel": 9.5, "small": 8.0, "tiny": 6.5})
 """Type sizes [pt]."""
@@ -31,14 +33,6 @@ LINES = ("#c8443c", "#2a6fad", "#3f8f5b", "#8858a6", "#c9852b", "#5f6b7a")
 SIGNED = "signed"
 """Name for a field with values on both sides of zero, which is light."""
 
-TABLES = MappingProxyType(
-    {
-        "O3": ("haze", 0.0, 1.0), "NO2": ("matter", 0.0, 0.86), "NO": ("matter", 0.0, 0.86),
-        "SO2": ("turbid", 0.0, 0.7), "standing_dry_matter": ("speed", 0.0, 0.92), "growth": ("algae", 0.0, 0.9),
-        "soil_water_index": ("deep", 0.0, 0.78), "drought_percentile": ("tarn", 0.2, 0.8),
-        SIGNED: ("balance", 0.12, 0.88),
-    }
-)  # fmt: skip
 OWN = MappingProxyType(
     {
         "haze": (
@@ -48,9 +42,6 @@ OWN = MappingProxyType(
     }
 )  # fmt: skip
 """Tables of Airshed, at equal distances in CIELAB: pale blue, yellow, orange, red, of falling lightness."""
-
-OTHER = ("dense", 0.0, 0.8)
-"""Colour tables by field, and the part of each that is used: where dark lines still show."""
 
 
 @contextmanager
@@ -94,20 +85,36 @@ def halo(width: float = 1.6) -> list[Any]:
     return [withStroke(linewidth=width, foreground="#ffffffcc")]
 
 
+def table_of(field: str) -> str:
+    """Return the name of the colour table of a field."""
+    defaults = DOCUMENT["defaults"]
+    table = FIELD_SCALES[field].table if field in FIELD_SCALES else field if field == SIGNED else defaults["other"]
+    return str(defaults["light"] if table == SIGNED else table)
+
+
 @cache
 def colours(field: str, count: int = 256) -> Colormap:
-    """Return the perceptual colour table of a field, from light to dark, without its darkest ends.
+    """Return the perceptual colour table of a field, from low to high."""
+    return table(table_of(field), count)
+
+
+@cache
+def table(name: str, count: int = 256) -> Colormap:
+    """Return the used part of a colour table, from low to high.
 
     Most tables are cmocean's (Thyng et al. 2016, Oceanography 29, 9-13), read as data: importing that package would
     load all of pyplot.
     """
-    name, first, last = TABLES.get(field, OTHER)
-    if name in OWN:
-        table = np.array([to_rgb(f"#{colour}") for colour in OWN[name]])
+    rows = np.linspace(*COLOUR_TABLES[name].part, count)
+    if name in matplotlib.colormaps:
+        rgb = matplotlib.colormaps[name](rows)[:, :3]
     else:
-        table = np.loadtxt(str(distribution("cmocean").locate_file(f"cmocean/rgb/{name}-rgb.txt")))
-    rows = np.linspace(first, last, count) * (len(table) - 1)
-    rgb = np.stack([np.interp(rows, np.arange(len(table)), table[:, k]) for k in range(3)], axis=1)
+        if name in OWN:
+            known = np.array([to_rgb(f"#{colour}") for colour in OWN[name]])
+        else:
+            known = np.loadtxt(str(distribution("cmocean").locate_file(f"cmocean/rgb/{name}-rgb.txt")))
+        at = np.arange(len(known)) / (len(known) - 1)
+        rgb = np.stack([np.interp(rows, at, known[:, k]) for k in range(3)], axis=1)
     return ListedColormap(rgb, name=f"airshed.{name}").with_extremes(bad=NO_VALUE)
 
 

@@ -3,7 +3,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { cellAt, centreOf, lonLatOf, placeText, valueAt, type Place } from "../maths/grid";
 import { number } from "../maths/format";
-import { comparing, difference, fields, unit, type Shown } from "../state/scale";
+import { comparing, difference, exceeded, fields, limitText, unit, type Shown } from "../state/scale";
 import { placeName } from "../state/place_names";
 import { cursor, geography, grid, infos } from "../state/store";
 import { clickAt, tool } from "../state/tools";
@@ -70,8 +70,8 @@ export function MapView({ session }: { session: string }) {
       aria-label={`Map of ${infos.value[session]?.state.title ?? session}. Arrow keys move from cell to cell, Enter marks a place.`}
     >
       <canvas ref={ground} class="layer ground" aria-hidden="true" />
-      <canvas ref={world} class="layer" aria-hidden="true" />
       <WindLayer camera={camera} />
+      <canvas ref={world} class="layer" aria-hidden="true" />
       <canvas ref={above} class="layer" aria-hidden="true" />
       {broken.value && <p class="blank">The map needs WebGL2, which this browser does not provide. Enable hardware acceleration, or use another browser.</p>}
       {!broken.value && blank.value && <p class="blank" role="status">{waitingFor(session)}</p>}
@@ -100,8 +100,14 @@ export function Readout() {
       {found.map((each) => each && (
         <strong key={each.session}>{number(valueAt(each.values, map, cell), 4)} <small>{unit.value?.label}</small></strong>
       ))}
+      <LimitWords value={Math.max(...found.map((each) => (each ? valueAt(each.values, map, cell) : NaN)))} />
       <span title={place ? placeText(place) : ""}>{place && placeName(place)}</span>
     </div>
   );
 }
 
+/** The highest limit that a value exceeds, in words. */
+function LimitWords({ value }: { value: number }) {
+  const limit = exceeded(value);
+  return limit && <em class="above">above the {limitText(limit)}</em>;
+}

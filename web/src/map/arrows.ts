@@ -3,17 +3,17 @@ import { toPlace, type Camera } from "./camera";
 import type { Ink } from "./lines";
 import { windAt, type WindField } from "./wind_field";
 
+/** Distance between arrows, and length of the reference arrow [pixels]. */
 const APART = 34;
-const LONGEST = 28;
+export const REFERENCE_LENGTH = 26;
 
-export function drawArrows(pen: CanvasRenderingContext2D, field: WindField, camera: Camera, ink: Ink): void {
-  const speeds = field.east.map((east, k) => Math.hypot(east, field.north[k] ?? 0)).filter(Number.isFinite);
-  const strongest = speeds.reduce((most, each) => Math.max(most, each), 1e-6);
+export function drawArrows(pen: CanvasRenderingContext2D, field: WindField, camera: Camera, ink: Ink, perSpeed: number): void {
+  pen.clearRect(0, 0, camera.width, camera.height);
   const arrows: [number, number, number, number][] = [];
   for (let x = APART / 2; x < camera.width; x += APART) {
     for (let y = APART / 2; y < camera.height; y += APART) {
       const wind = windAt(field, toPlace(camera, x, y));
-      if (wind) arrows.push([x, y, (wind[0] / strongest) * LONGEST, (-wind[1] / strongest) * LONGEST]);
+      if (wind) arrows.push([x, y, wind[0] * perSpeed, -wind[1] * perSpeed]);
     }
   }
   for (const [width, colour] of [[3.2, ink.halo], [1.3, ink.line]] as const) {
@@ -26,9 +26,14 @@ export function drawArrows(pen: CanvasRenderingContext2D, field: WindField, came
   }
 }
 
-function trace(pen: CanvasRenderingContext2D, x: number, y: number, across: number, down: number): void {
+/** Trace an arrow around its middle; calm air is a dot. */
+export function trace(pen: Pick<CanvasRenderingContext2D, "moveTo" | "lineTo">, x: number, y: number, across: number, down: number): void {
   const length = Math.hypot(across, down);
-  if (length < 1.5) return;
+  if (length < 1.5) {
+    pen.moveTo(x, y);
+    pen.lineTo(x + 0.1, y);
+    return;
+  }
   const [endX, endY] = [x + across / 2, y + down / 2];
   const head = Math.min(length * 0.35, 6);
   const angle = Math.atan2(down, across);

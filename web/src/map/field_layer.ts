@@ -3,6 +3,7 @@ import { table } from "../maths/colours";
 import type { Grid } from "../maths/grid";
 import type { Range } from "../maths/range";
 import { boxOf, type Camera } from "./camera";
+import { link } from "./program";
 
 export interface Picture {
   grid: Grid;
@@ -153,17 +154,4 @@ export class FieldLayer {
     if (!this.places.has(name)) this.places.set(name, this.gl.getUniformLocation(this.program, name));
     return this.places.get(name) ?? null;
   }
-}
-
-function link(gl: WebGL2RenderingContext, ...sources: [string, string]): WebGLProgram {
-  const program = gl.createProgram();
-  [gl.VERTEX_SHADER, gl.FRAGMENT_SHADER].forEach((kind, k) => {
-    const shader = gl.createShader(kind);
-    if (!shader) throw new Error("the graphics context is lost");
-    gl.shaderSource(shader, sources[k] ?? "");
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-  });
-  gl.linkProgram(program);
-  return program;
 }

@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { cellAt, positionOf } from "../maths/grid";
 import { HUES } from "../maths/hues";
 import { mixOf } from "../state/mixing";
-import { colours, range, type Shown } from "../state/scale";
+import { colours, contourLevels, range, type Shown } from "../state/scale";
 import { cursor, geography, grid } from "../state/store";
 import { isDark } from "../state/theme";
 import { drawn, releaseAt, tool } from "../state/tools";
@@ -72,7 +72,7 @@ export function paintAbove(
     const [size, seen, map, at, path, release, paths] = [room.value, camera.value, grid.value, cursor.value, drawn.value, releaseAt.value, tool.value];
     const world = geography.value;
     const field = contours && map ? shown.value : null;
-    const scale = field && range.value;
+    const levels = field && contourLevels.value;
     void isDark.value; // colours are from the style sheet
     const cell = map && at && cellAt(map, at);
     const any = field !== null || line !== null || path.length > 0 || cell !== null || places.length > 0 || release !== null;
@@ -80,7 +80,7 @@ export function paintAbove(
       const pen = penOn(canvas, size, any);
       if (!pen) return;
       const ink = lines.inkOf(canvas);
-      if (field && map && scale) drawContours(pen, field.values, map, scale, seen, ink);
+      if (field && map && levels) drawContours(pen, field.values, map, levels, seen, ink);
       if (line) lines.drawPath(pen, line, seen, ink);
       if (path.length) lines.drawPath(pen, path, seen, ink, paths === "paint");
       if (map && cell) lines.drawCell(pen, map, cell.row, cell.column, seen, ink);

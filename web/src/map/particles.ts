@@ -1,72 +1,54 @@
-// Wind as moving particles with fading trails.
+// Particles that move with the wind over the map.
 import type { Place } from "../maths/grid";
-import { boxOf, squeeze, toPixel, type Camera } from "./camera";
+import { boxOf, squeeze, type Camera } from "./camera";
 import { windAt, type WindField } from "./wind_field";
 
-interface Particle {
-  at: Place;
-  age: number;
-}
-
-const PER_PIXEL = 1 / 900;
-const MOST = 2500;
-const LIFE = 90;
-/** Pixels by which the strongest wind moves a particle between two frames. */
-const FASTEST = 2.2;
+/** Pixels per second of a particle in a wind of 1 m/s, at every zoom. */
+export const PACE = 8;
+/** Screen area of a particle [pixels²]. */
+const AREA = 420;
+const MOST = 6000;
+/** Longest life of a particle [s]. */
+const LIFE = 4;
 
 export class Particles {
-  private all: Particle[] = [];
+  /** Positions on the map, and those at the start of the present segment of the trail. */
+  readonly at: Place[] = [];
+  readonly from: Place[] = [];
+  private readonly left: number[] = [];
 
-  /** Move all particles, and draw their paths. */
-  draw(pen: CanvasRenderingContext2D, field: WindField, camera: Camera, colour: string): void {
-    fade(pen, camera);
-    const count = Math.min(Math.round(camera.width * camera.height * PER_PIXEL), MOST);
-    while (this.all.length < count) this.all.push({ at: anywhere(camera), age: Math.random() * LIFE });
-    this.all.length = count;
-    const pace = paceOf(field, camera);
-    pen.globalAlpha = 0.55;
-  pen.strokeStyle = colour;
-    pen.lineWidth = 1.3;
-    pen.lineCap = "round";
-    pen.beginPath();
-    for (const each of this.all) move(each, pen, field, camera, pace);
-    pen.stroke();
+  /** Move all particles by some seconds of the screen's time. */
+  move(field: WindField, camera: Camera, seconds: number): void {
+    const box = common(field, camera);
+    const visible = box ? (box.east - box.west) * squeeze(camera) * (box.north - box.south) * camera.scale ** 2 : 0;
+    const count = Math.min(Math.round(visible / AREA), MOST);
+    for (const list of [this.at, this.from, this.left]) list.length = Math.min(list.length, count);
+    for (let k = 0; k < count; k++) {
+      const place = this.at[k];
+      const wind = place && (this.left[k] ?? 0) > 0 ? windAt(field, place) : null;
+      if (wind && place) {
+        const step = (PACE * seconds) / camera.scale;
+        this.at[k] = [place[0] + (wind[0] * step) / squeeze({ flat: camera.flat, lat: place[1] }), place[1] + wind[1] * step];
+        this.left[k] = (this.left[k] ?? 0) - seconds;
+      } else if (box) {
+        this.at[k] = this.from[k] = [box.west + Math.random() * (box.east - box.west), box.south + Math.random() * (box.north - box.south)];
+        this.left[k] = LIFE * (place ? 0.4 + 0.6 * Math.random() : Math.random());
+      }
+    }
+  }
+
+  /** Begin the next segment of all trails at the present positions. */
+  mark(): void {
+    this.at.forEach((place, k) => (this.from[k] = place));
   }
 }
 
-function move(each: Particle, pen: CanvasRenderingContext2D, field: WindField, camera: Camera, pace: number): void {
-  const wind = each.age < LIFE ? windAt(field, each.at) : null;
-  each.age += 1;
-  if (!wind) {
-    each.at = anywhere(camera);
-    each.age = Math.random() * 20;
-    return;
-  }
-  const [lon, lat] = each.at;
-  const next: Place = [lon + (wind[0] * pace) / squeeze({ flat: camera.flat, lat }), lat + wind[1] * pace];
-  pen.moveTo(...toPixel(camera, each.at));
-  pen.lineTo(...toPixel(camera, next));
-  each.at = next;
-}
-
-function fade(pen: CanvasRenderingContext2D, camera: Camera): void {
-  pen.globalCompositeOperation = "destination-in";
-  pen.fillStyle = "rgba(0 0 0 / 0.93)";
-  pen.fillRect(0, 0, camera.width, camera.height);
-  pen.globalCompositeOperation = "source-over";
-}
-
-/** Return degrees of latitude per frame for a wind of 1 m/s. */
-function paceOf(field: WindField, camera: Camera): number {
-  let strongest = 1e-6;
-  field.east.forEach((east, k) => {
-    const speed = Math.hypot(east, field.north[k] ?? 0);
-    if (speed > strongest) strongest = speed;
-  });
-  return FASTEST / strongest / camera.scale;
-}
-
-function anywhere(camera: Camera): Place {
-  const box = boxOf(camera);
-  return [box.west + Math.random() * (box.east - box.west), box.south + Math.random() * (box.north - box.south)];
+/** Return the part of the map that the screen shows, or null. */
+function common({ grid }: WindField, camera: Camera): { west: number; east: number; south: number; north: number } | null {
+  const seen = boxOf(camera);
+  const box = {
+    west: Math.max(seen.west, grid.west), east: Math.min(seen.east, grid.east),
+    south: Math.max(seen.south, grid.south), north: Math.min(seen.north, grid.north),
+  };
+  return box.west < box.east && box.south < box.north ? box : null;
 }

@@ -9,10 +9,18 @@ export function number(value: number, digits = 3): string {
   return Number(value.toPrecision(digits)).toString().replace("-", "−");
 }
 
+/** Return a power of ten as such, and other numbers as they are. */
+export function decade(value: number): string {
+  const exponent = Math.round(Math.log10(value));
+  const isPower = Math.abs(value / 10 ** exponent - 1) < 1e-9 && Math.abs(exponent) > 3;
+  return isPower ? `10${raised(exponent)}` : number(value);
+}
+
+const raised = (exponent: number): string => [...String(exponent)].map((each) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(each)]).join("");
+
 function power(value: number, digits: number): string {
   const [mantissa = "", exponent = "0"] = value.toExponential(digits - 1).split("e");
-  const raised = [...String(Number(exponent))].map((each) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(each)]).join("");
-  return `${Number(mantissa)}·10${raised}`.replace("-", "−");
+  return `${Number(mantissa)}·10${raised(Number(exponent))}`.replace("-", "−");
 }
 
 const CLOCK = { hour: "2-digit", minute: "2-digit", hour12: false, timeZone: "UTC" } as const;

@@ -7,6 +7,14 @@ export interface Range {
   log: boolean;
 }
 
+/** A value with a contour line. */
+export interface ContourLevel {
+  value: number;
+  text: string;
+  /** Whether it is a limit, which has a heavier line. */
+  limit: boolean;
+}
+
 export function extent(values: Float32Array): [number, number] | null {
   let low = Infinity;
   let high = -Infinity;
@@ -47,11 +55,15 @@ function logarithmic([low, high]: [number, number]): Range {
   return { low: from, high: to, log: true };
 }
 
-export function symmetric(values: Float32Array, former: Range | null): Range {
-  const [low, high] = extent(values) ?? [0, 0];
-  const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
-  if (former && most <= former.high && most >= FILLED * former.high) return former;
-  const [, to = most] = scaleLinear().domain([0, most]).nice(4).domain();
+/** Return the size that 99.5 % of values do not exceed: a few cells beyond the ends of a scale of differences must not hide the others. */
+export function usualSize(values: Float32Array): number {
+  const sizes = values.filter((each) => !Number.isNaN(each)).map(Math.abs).sort();
+  return sizes[Math.ceil(0.995 * sizes.length) - 1] ?? 0;
+}
+
+/** Return the symmetric range with a round end that holds a size. */
+export function around(size: number): Range {
+  const [, to = size] = scaleLinear().domain([0, Number(size.toPrecision(4))]).nice(4).domain(); // round-off must not reach the next round number
   return { low: -to, high: to, log: false };
 }
 

@@ -11,6 +11,9 @@ export interface Unit {
 }
 
 const AVOGADRO = 6.02214076e23; // mol-1, exact (SI 2019)
+const GAS_CONSTANT = 8.31446261815324; // J mol-1 K-1, exact (SI 2019)
+/** Amount of air at 293 K and 101.3 kPa [mol m-3], to which the law refers gases in µg/m³. */
+export const REFERENCE_AIR = 101300 / (GAS_CONSTANT * 293);
 const MIXING_RATIO = ["mol mol-1", "mol/mol", "mole mole-1"];
 
 const ALTERNATIVES: Record<string, [label: string, factor: number, offset: number][]> = {
@@ -18,6 +21,7 @@ const ALTERNATIVES: Record<string, [label: string, factor: number, offset: numbe
   Pa: [["hPa", 0.01, 0]],
   "kg m-2 s-1": [["mm/h", 3600, 0], ["mm/day", 86400, 0]],
   "m s-1": [["m/s", 1, 0], ["km/h", 3.6, 0]],
+  degC: [["°C", 1, 0]],
 };
 
 const plain = (label: string, factor = 1, offset = 0): Unit => ({ id: label, label, factor, offset, byAir: false });
@@ -25,34 +29,34 @@ const plain = (label: string, factor = 1, offset = 0): Unit => ({ id: label, lab
 const known = new WeakMap<Variable, Unit[]>();
 
 /**
- * Return the display units of a variable, the default one first. `hasAir`: the model provides the amount of air.
+ * Return the display units of a variable, the default one first. `hasAir`: the amount of air is known.
+ * `inAir`: masses are those in the air as it is, as for particles, instead of those at the reference state.
  * The objects are the same in each call, so that unchanged parts are not drawn again.
  */
-export function unitsOf(variable: Variable, hasAir: boolean): Unit[] {
-  const found = known.get(variable) ?? madeUnits(variable, hasAir);
+export function unitsOf(variable: Variable, hasAir: boolean, inAir = false): Unit[] {
+  const found = known.get(variable) ?? madeUnits(variable, hasAir, inAir);
   known.set(variable, found);
   return found;
 }
 
-function madeUnits(variable: Variable, hasAir: boolean): Unit[] {
-  if (MIXING_RATIO.includes(variable.unit)) return mixingRatios(variable, hasAir);
+function madeUnits(variable: Variable, hasAir: boolean, inAir: boolean): Unit[] {
+  if (MIXING_RATIO.includes(variable.unit)) return mixingRatios(variable, hasAir, inAir);
   const others = ALTERNATIVES[variable.unit]?.map(([label, factor, offset]) => plain(label, factor, offset)) ?? [];
   const own = plain(pretty(variable.unit));
-  return others.some((each) => each.label === own.label) ? others : [...others, own];
+  return others.some((each) => each.factor === 1 && each.offset === 0) ? others : [...others, own];
 }
 
-function mixingRatios(variable: Variable, hasAir: boolean): Unit[] {
-  const units = [plain("ppb", 1e9), plain("ppm", 1e6), plain("ppt", 1e12)];
-  if (!hasAir) return units;
-  if (variable.molar_mass) {
-    units.push({ id: "ug/m3", label: "µg/m³", factor: variable.molar_mass * 1e9, offset: 0, byAir: true });
-  }
-  return [...units, { id: "molecules/cm3", label: "molecules/cm³", factor: AVOGADRO * 1e-6, offset: 0, byAir: true }];
+function mixingRatios(variable: Variable, hasAir: boolean, inAir: boolean): Unit[] {
+  const mass = variable.molar_mass ? { id: "ug/m3", label: "µg/m³", factor: variable.molar_mass * 1e9, offset: 0 } : null;
+  const ofAir = mass && inAir && hasAir ? [{ ...mass, byAir: true }] : [];
+  const atReference = mass && !inAir ? [{ ...mass, factor: mass.factor * REFERENCE_AIR, byAir: false }] : [];
+  const count = hasAir ? [{ id: "molecules/cm3", label: "molecules/cm³", factor: AVOGADRO * 1e-6, offset: 0, byAir: true }] : [];
+  return [...ofAir, ...atReference, plain("ppb", 1e9), plain("ppm", 1e6), plain("ppt", 1e12), ...count];
 }
 
-/** Return the unit of an id, or the default one; for mixing ratios the one with few zeros for `largest`. */
-export function unitFor(units: Unit[], id: string | null, largest: number): Unit {
-  const chosen = units.find((each) => each.id === id);
+/** Return the unit of an id, or that of the default label, or for mixing ratios the one with few zeros for `largest`. */
+export function unitFor(units: Unit[], id: string | null, largest: number, label: string | null = null): Unit {
+  const chosen = units.find((each) => each.id === id) ?? units.find((each) => each.label === label);
   if (chosen) return chosen;
   const usual = units.find((each) => each.id === ratioUnit(largest));
   return usual ?? units[0] ?? plain("1");

@@ -1,10 +1,9 @@
 // Keyboard shortcuts. The help is generated from this list.
 import { signal } from "@preact/signals";
 import { branch, play, pause, restart, step, toggle, undo } from "./actions";
-import { unitsOf } from "../maths/units";
 import { hasModel, playing, togglePlayback } from "./playback";
-import { range, unit } from "./scale";
-import { air, level, past, variable } from "./store";
+import { range, unit, units } from "./scale";
+import { level, past, variable } from "./store";
 import { displayedTime, look, PANELS, showTime, view, type Theme, type Wind } from "./view";
 
 export interface Binding {
@@ -39,12 +38,12 @@ export function climb(levels: number): void {
 export function nextUnit(): void {
   const selected = variable.value;
   if (!selected || !unit.value) return;
-  const ids = unitsOf(selected, air.value !== null).map((each) => each.id);
-  look({ unit: after(ids, unit.value.id), range: null });
+  look({ unit: after(units.value.map((each) => each.id), unit.value.id), range: view.value.range === "map" ? "map" : null });
 }
 
-export function lockRange(): void {
-  look({ range: view.value.range ? null : [range.value.low, range.value.high] });
+/** Change between the range of the field, which is the same at all hours, and that of the map. */
+export function nextRange(): void {
+  look({ range: view.value.range === "map" ? null : "map" });
 }
 
 export const BINDINGS: Binding[] = [
@@ -59,8 +58,8 @@ export const BINDINGS: Binding[] = [
   { keys: ["]"], group: "Map", text: "One level up", run: () => climb(1) },
   { keys: ["["], group: "Map", text: "One level down", run: () => climb(-1) },
   { keys: ["u"], group: "Map", text: "Next unit", run: nextUnit },
-  { keys: ["l"], group: "Map", text: "Logarithmic scale", run: () => look({ log: !view.value.log, range: null }) },
-  { keys: ["r"], group: "Map", text: "Lock the range of the scale", run: lockRange },
+  { keys: ["l"], group: "Map", text: "Logarithmic scale", run: () => look({ log: !range.value.log }) },
+  { keys: ["r"], group: "Map", text: "Range of the scale: the same at all hours, or that of the map", run: nextRange },
   { keys: ["s"], group: "Map", text: "Smooth field or cells", run: () => look({ smooth: !view.value.smooth }) },
   { keys: ["c"], group: "Map", text: "Contours", run: () => look({ contours: !view.value.contours }) },
   { keys: ["w"], group: "Map", text: "Wind: arrows, particles, none", run: () => look({ wind: after(WINDS, view.value.wind) }) },

@@ -81,5 +81,5 @@ const round = (degrees: number): number => Math.round(degrees * 1e4) / 1e4;
 /** Display a field, and choose it again when the page returns to its model. */
 export function chooseField(each: Variable): void {
   if (info.value) rememberField(info.value.state.model, each.name);
-  look({ variable: each.name, unit: null, range: null, log: false });
+  look({ variable: each.name, unit: null, range: null, log: null, colours: null });
 }

@@ -1,8 +1,9 @@
 // The two recorded hours around the playing time, which the GPU mixes at each frame of the screen.
 import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
+import { airAt } from "./companions";
 import { unit, type Shown } from "./scale";
-import { latest, past } from "./store";
+import { past } from "./store";
 import { playhead } from "./view";
 
 export interface Mix {
@@ -36,9 +37,9 @@ export function mixOf(shown: Shown): Mix {
   if (at === null || !of) return alone;
   const [before, after] = past(shown.session).around(at);
   if (!before || before.header.variable !== shown.frame.header.variable) return alone;
-  const air = of.byAir ? (latest.value["air"]?.values ?? null) : null;
-  const values = inUnit(before, of, air);
+  const air = ({ header }: Frame) => (of.byAir ? airAt(header.seconds) : null);
+  const values = inUnit(before, of, air(before));
   if (!after) return { values, next: null, part: 0 };
   const part = (at - before.header.seconds) / (after.header.seconds - before.header.seconds);
-  return { values, next: inUnit(after, of, air), part: Math.min(Math.max(part, 0), 1) };
+  return { values, next: inUnit(after, of, air(after)), part: Math.min(Math.max(part, 0), 1) };
 }

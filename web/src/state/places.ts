@@ -8,6 +8,7 @@ import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import type { Subscription } from "../protocol/types";
 import { arrived, earlier, grid, info, latest, past, placeOf, variable } from "./store";
+import { airAt } from "./companions";
 import { unit } from "./scale";
 import { displayedTime, view, watched } from "./view";
 
@@ -29,7 +30,7 @@ export const marked = computed<Marked[]>(() =>
 /** Frames of columns: of the present, or of the displayed past time. */
 const columnFrames = computed(() => (displayedTime.value === null ? latest.value : earlier.value));
 
-/** Value of a frame at a cell in the unit of the scale; units that need air have values at the time of the latest air only. */
+/** Value of a frame at a cell in the unit of the scale. */
 function value(frame: Frame, map: Grid, cell: Cell, of: Unit, air: Float32Array | null): number {
   const at = cell.row * map.columns + cell.column;
   const own = frame.values[at] ?? NaN;
@@ -41,12 +42,13 @@ export const series = computed<Curve[]>(() => {
   const map = grid.value;
   const shownIn = unit.value;
   if (!map || !shownIn) return [];
-  const air = latest.value["air"]?.values ?? null;
+  const present = displayedTime.value === null ? past(view.value.session).last?.header.seconds : null;
+  const airOf = ({ header }: Frame) => (shownIn.byAir ? airAt(header.seconds === present ? null : header.seconds) : null);
   return marked.value.flatMap(({ cell, colour }, k) =>
     watched.value.map((session, other) => ({
       name: `${k + 1} ${session}`, colour, dashed: other > 0,
       points: !cell ? [] : past(session).frames.filter((frame) => frame.header.variable === variable.value?.name)
-        .map((frame): [number, number] => [Date.parse(frame.header.time), value(frame, map, cell, shownIn, air)]),
+        .map((frame): [number, number] => [Date.parse(frame.header.time), value(frame, map, cell, shownIn, airOf(frame))]),
     })),
   );
 });

@@ -1,34 +1,22 @@
 // Subscriptions of the frames that the present view needs.
 import { computed, effect } from "@preact/signals";
 import type { Subscription } from "../protocol/types";
+import { companionSubscriptions } from "./companions";
 import { subscriptions } from "./places";
 import { unit } from "./scale";
 import { air, info, level, link, variable } from "./store";
-import { view } from "./view";
 import { watched } from "./view";
-import { winds } from "./wind";
 
 const needed = computed<Subscription[]>(() => {
   const selected = variable.value;
   if (!info.value || !selected) return [];
-  const { session } = view.value;
   const height = selected.dims.length > 2 ? { level: level.value } : {};
   const maps: Subscription[] = watched.value.map((name) => ({ id: `map:${name}`, session: name, variable: selected.name, ...height }));
   const others = subscriptions();
   const amount = unit.value?.byAir ? air.value : null;
-  const ofAir: Subscription[] = amount ? [{ id: "air", session, variable: amount, ...height }, ...others.map((each) => ({ ...each, id: `air:${each.id}`, variable: amount }))] : [];
-  return [...maps, ...others, ...ofAir, ...ofWind()];
+  const ofAir = amount ? others.map((each) => ({ ...each, id: `air:${each.id}`, variable: amount })) : [];
+  return [...maps, ...others, ...ofAir, ...companionSubscriptions(unit.value?.byAir ?? false)];
 });
-
-function ofWind(): Subscription[] {
-  const found = winds.value;
-  if (!found || view.value.wind === "none") return [];
-  return (["east", "north"] as const).map((side) => {
-    const levels = found[side].dims.length > 2 ? (found[side].shape[0] ?? 1) : 0;
-    const height = levels ? { level: Math.min(level.value, levels - 1) } : {};
-    return { id: `wind:${side}`, session: view.value.session, variable: found[side].name, hz: 5, ...height };
-  });
-}
 
 /** Update the subscriptions on the server to those of the view. */
 export function watch(): void {

@@ -19,9 +19,10 @@ export interface View {
   level: number;
   unit: string | null;
   colours: string | null;
-  log: boolean;
-  /** A fixed range in the unit of the scale; null for one that follows the values. */
-  range: [low: number, high: number] | null;
+  /** Whether the scale is logarithmic; null for the default of the field. */
+  log: boolean | null;
+  /** Numbers in the unit of the scale, or "map" for a range that follows the map; null for the default range of the field. */
+  range: [low: number, high: number] | "map" | null;
   smooth: boolean;
   contours: boolean;
   lines: boolean;
@@ -40,7 +41,7 @@ export interface View {
 }
 
 const DEFAULT: View = {
-  version: VERSION, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: false, range: null, smooth: false,
+  version: VERSION, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: null, range: null, smooth: false,
   contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, other: null,
   compare: "beside", speed: null, panel: "fields", theme: "auto",
 };
@@ -97,8 +98,8 @@ const places = (least: number, most: number): Check => (value) =>
 
 /** Valid values of each part of a view. */
 const FORM: Record<keyof View, Check> = {
-  version: number, session: text, at: orNull(number), variable: text, level: number, unit: orNull(text), colours: orNull(text), log: flag,
-  range: orNull(numbers(2)), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
+  version: number, session: text, at: orNull(number), variable: text, level: number, unit: orNull(text), colours: orNull(text), log: orNull(flag),
+  range: (value) => value === "map" || orNull(numbers(2))(value), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
   camera: orNull(numbers(3)), places: places(0, 100), line: orNull(places(2, 2)), other: orNull(text),
   compare: among("beside", "difference"), speed: orNull(number),
   panel: among(...PANELS), theme: among("auto", "light", "dark"),

@@ -40,6 +40,11 @@ def shape_of(hosted: HostedSession) -> Shape:
     return Shape.of(model.fields, model.domain.axes, groups, model.domain.attributes)
 
 
+def air_of(hosted: HostedSession) -> str:
+    """Return the variable with the amount of air of a session's model; empty for a model without one."""
+    return model_kind(hosted.simulation.case.model).info(hosted.simulation.model).air
+
+
 def info_of(hosted: HostedSession, shape: Shape, state: types.SessionState, timings: Timings) -> types.ModelInfo:
     """Return the description of a session's model; for the model's thread, on rank 0.
 

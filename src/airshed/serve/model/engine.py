@@ -20,7 +20,7 @@ from airshed.serve.access.lease import Lease
 from airshed.serve.access.limits import Limits
 from airshed.serve.fields.published import Session
 from airshed.serve.model.advance import Goals, Replays
-from airshed.serve.model.description import info_of, shape_of, state_of, summary_of
+from airshed.serve.model.description import air_of, info_of, shape_of, state_of, summary_of
 from airshed.serve.model.host import Host
 from airshed.serve.model.requests import Request
 from airshed.serve.model.sessions import START, HostedSession
@@ -311,7 +311,7 @@ class Engine:
     def _begin_recording(self, name: str, hosted: HostedSession) -> None:
         """Begin the recording of a session; it continues that of its folder, or has that of its parent so far."""
         session = self.sessions[name]
-        names, every = recorded_fields(hosted.simulation.case, session.shape)
+        names, every = recorded_fields(hosted.simulation.case, session.shape, air_of(hosted))
         if not names:
             return
         seconds, store = hosted.simulation.seconds, hosted.store

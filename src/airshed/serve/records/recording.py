@@ -29,6 +29,13 @@ _CLOCK: Final = {"seconds": "float64", "step": "int64", "time": "int64"}
 _EPOCH: Final = "milliseconds since 1970-01-01"
 _INSTANT: Final = 1e-6
 """Round-off of a time [s]."""
+_WEATHER: Final = frozenset(
+    {
+        "eastward_wind", "northward_wind", "air_temperature", "air_pressure", "atmosphere_boundary_layer_thickness",
+        "precipitation_flux",
+    }
+)  # fmt: skip
+"""CF standard names of weather that is drawn with any field of its hour, or converts its unit."""
 _MOST_BYTES: Final = 256 * 2**20
 """Most bytes of a response."""
 
@@ -249,11 +256,17 @@ class SessionRecords:
                 self.moments[:] = left
 
 
-def recorded_fields(case: RunCase, shape: Shape) -> tuple[list[str], float]:
-    """Return the variables on a map that the outputs of a case write, and the shortest time between their records."""
+def recorded_fields(case: RunCase, shape: Shape, air: str = "") -> tuple[list[str], float]:
+    """Return the variables to record, and the shortest time between the records of a case's outputs.
+
+    Recorded are the variables on a map that the outputs write, the weather that is drawn with them, and ``air``, the
+    amount of air that converts their units.
+    """
     on_map = [name for name, each in shape.variables.items() if len(each.dims) > 1]
     wanted = {name for output in case.output for name in (on_map if output.fields == "all" else output.fields)}
     every = min((output.every.value for output in case.output), default=3600.0)
+    if wanted:
+        wanted |= {name for name in on_map if name == air or shape.variables[name].standard_name in _WEATHER}
     return [name for name in on_map if name in wanted], every
 
 

@@ -1,62 +1,90 @@
-// The colour scale: its range, its ticks and its controls.
+// The legend: the field in words with its height and unit, the colour scale with limit values, and the key of the wind.
 import { useSignal } from "@preact/signals";
-import { gradient } from "../../maths/colours";
-import { number } from "../../maths/format";
+import { colourAt, gradient, textOf } from "../../maths/colours";
+import { decade, number } from "../../maths/format";
 import { fraction, ticks } from "../../maths/range";
-import { lockRange, nextUnit } from "../../state/bindings";
-import { colours, comparing, range, unit } from "../../state/scale";
-import { variable } from "../../state/store";
-import { look, view } from "../../state/view";
+import type { Variable } from "../../protocol/types";
+import { nextUnit } from "../../state/bindings";
+import { formulaOf, titleOf } from "../../state/fields";
+import { beyond, colours, comparing, limits, limitText, range, unit, units } from "../../state/scale";
+import { info, level, variable } from "../../state/store";
 import { Icon } from "./icons";
+import { LimitMarks } from "./LimitMarks";
+import { ScaleMenu } from "./ScaleMenu";
+import { WindKey } from "./WindKey";
 
-/** Names longer than this are replaced by their description. */
-const LONG = 12;
+const TICKS = 5;
 
 export function Legend() {
   const open = useSignal(false);
   const selected = variable.value;
   if (!selected || !unit.value) return null;
-  const { low, high } = range.value;
-  const locked = view.value.range !== null;
-  const name = selected.name.length > LONG && selected.text ? selected.text : selected.name;
-  const title = comparing.value ? `Difference of ${name}` : name;
+  const { low, high, log } = range.value;
+  const close = () => (open.value = false);
   return (
-    <section class="legend" aria-label="Colour scale" data-low={low} data-high={high} data-log={range.value.log} data-colours={colours.value}>
+    <section class="legend" aria-label="Colour scale" data-low={low} data-high={high} data-log={log} data-colours={colours.value}
+      onKeyDown={(event) => event.key === "Escape" && close()}>
+      {open.value && <ScaleMenu />}
       <div class="row">
-        <strong title={selected.text}>{title}</strong>
-        <button type="button" class="quiet" onClick={nextUnit} title="Next unit (u)" aria-label={`Unit ${unit.value.label}; next unit`}>
-          {unit.value.label || "1"}
-        </button>
-        <button type="button" class="quiet" aria-pressed={view.value.log} disabled={comparing.value} title="Logarithmic scale (l)"
-          onClick={() => look({ log: !view.value.log, range: null })}>log</button>
-        <button type="button" class="quiet" aria-pressed={locked} disabled={comparing.value} onClick={lockRange}
-          title="Lock the range (r)" aria-label="Lock the range"><Icon name="lock" /></button>
-        <button type="button" class="quiet" aria-expanded={open.value} disabled={comparing.value} onClick={() => (open.value = !open.value)}>range</button>
+        <h2 title={selected.text}>
+          {titleOf(selected)} <span class="formula">{formulaOf(selected)}</span>{comparing.value && ", difference"}
+          <small>{heightText(selected)}</small>
+        </h2>
+        <UnitButton />
+        <button type="button" class="quiet" aria-expanded={open.value} aria-label="Scale: range and colours" title="Range and colours"
+          onClick={() => (open.value = !open.value)}><Icon name="sliders" /></button>
       </div>
-      <div class="bar" style={{ background: gradient(colours.value) }} role="img"
-        aria-label={`Colours from ${number(low)} to ${number(high)} ${unit.value.label}`} />
-      <div class="ticks" aria-hidden="true">
-        {ticks(range.value, 4).map((each) => (
-          <span key={each} style={{ left: `${100 * fraction(each, range.value)}%` }} data-edge={edgeOf(fraction(each, range.value))}>{number(each)}</span>
-        ))}
+      <div class="scale">
+        <i class="end low" hidden={!beyond.value.low} style={{ background: colourAt(colours.value, 0) }} title={`below ${number(low)}`} />
+        <div class="bar" style={{ background: gradient(colours.value) }} role="img" aria-label={sentence(selected)} />
+        <i class="end high" hidden={!beyond.value.high} style={{ background: colourAt(colours.value, 1) }} title={`above ${number(high)}`} />
+        <LimitMarks />
       </div>
-      {open.value && !comparing.value && <Bounds low={low} high={high} />}
+      <Ticks />
+      {comparing.value && <div class="sides"><span>← less</span><span>no change</span><span>more →</span></div>}
+      <WindKey />
     </section>
   );
 }
 
-const edgeOf = (at: number): string => (at < 0.04 ? "left" : at > 0.96 ? "right" : "");
-
-function Bounds({ low, high }: { low: number; high: number }) {
-  const set = (next: [number, number]) => {
-    if (next.every(Number.isFinite) && next[0] < next[1]) look({ range: next });
-  };
+function UnitButton() {
+  const now = unit.value!;
+  const all = units.value;
+  const next = all[(all.indexOf(now) + 1) % all.length];
+  const air = now.label === "µg/m³" && !now.byAir ? "at 20 °C and 1013 hPa, as stations report; " : "";
+  if (all.length < 2) return <span class="unit">{now.label}</span>;
   return (
-    <div class="row bounds">
-      <label>from <input type="number" step="any" value={Number(low.toPrecision(4))}
-        onChange={(event) => set([event.currentTarget.valueAsNumber, high])} /></label>
-      <label>to <input type="number" step="any" value={Number(high.toPrecision(4))}
-        onChange={(event) => set([low, event.currentTarget.valueAsNumber])} /></label>
+    <button type="button" class="quiet unit" onClick={nextUnit} title={`${air}click for ${next?.label} (u)`} aria-label={`Unit ${now.label}; change to ${next?.label}`}>
+      {now.label}
+    </button>
+  );
+}
+
+function Ticks() {
+  const at = (value: number) => fraction(value, range.value);
+  return (
+    <div class="ticks" aria-hidden="true">
+      {ticks(range.value, TICKS).map((each) => (
+        <span key={each} style={{ left: `${100 * at(each)}%` }} data-edge={at(each) < 0.04 ? "left" : at(each) > 0.96 ? "right" : ""}>
+          {comparing.value && each > 0 ? "+" : ""}{range.value.log ? decade(each) : number(each)}
+        </span>
+      ))}
     </div>
   );
+}
+
+/** Return the height of the displayed level; empty for a field without levels. */
+function heightText(selected: Variable): string {
+  const metres = selected.dims.length > 2 ? info.value?.grid.levels[level.value] : undefined;
+  if (metres === undefined) return "";
+  return level.value === 0 ? `at the ground, ${number(metres)} m` : `at ${number(metres)} m`;
+}
+
+/** Return the scale in a sentence, for readers who do not see it. */
+function sentence(selected: Variable): string {
+  const [first = "", last = ""] = [textOf(colours.value).split(", ")[0], textOf(colours.value).split(", ").at(-1)];
+  const where = heightText(selected);
+  const marks = limits.value.filter((each) => each.at <= range.value.high).map(limitText).join("; ");
+  const field = `${comparing.value ? "the difference of " : ""}${titleOf(selected)}${where && ` ${where}`}`;
+  return `Colours show ${field}, from ${number(range.value.low)} (${first}) to ${number(range.value.high)} ${unit.value?.label} (${last}).${marks && ` Limits: ${marks}.`}`;
 }

@@ -1,9 +1,7 @@
 // The selected field and its display options.
 import { NAMES } from "../../maths/colours";
-import { unitsOf } from "../../maths/units";
-import type { Variable } from "../../protocol/types";
-import { unit } from "../../state/scale";
-import { air, variable } from "../../state/store";
+import { unit, units } from "../../state/scale";
+import { variable } from "../../state/store";
 import { save } from "../../state/files";
 import { look, view, type Wind } from "../../state/view";
 import { winds } from "../../state/wind";
@@ -16,7 +14,7 @@ export function FieldsPanel() {
     <>
       <FieldPicker />
       <LevelSlider />
-      {selected && <Units selected={selected} />}
+      {selected && <Units />}
       <fieldset>
         <legend>On the map</legend>
         <Check name="smooth" text="Smooth field" />
@@ -57,13 +55,12 @@ function Check({ name, text }: { name: "smooth" | "contours" | "lines" | "cities
   );
 }
 
-function Units({ selected }: { selected: Variable }) {
-  const units = unitsOf(selected, air.value !== null);
-  if (units.length < 2) return null;
+function Units() {
+  if (units.value.length < 2) return null;
   return (
     <label class="field">Unit
       <select value={unit.value?.id} onChange={(event) => look({ unit: event.currentTarget.value, range: null })}>
-        {units.map((each) => <option key={each.id} value={each.id}>{each.label}</option>)}
+        {units.value.map((each) => <option key={each.id} value={each.id}>{each.label}</option>)}
       </select>
     </label>
   );
