@@ -34,9 +34,7 @@ def colours() -> dict[str, object]:
         name: {"colours": encoded(name), "text": each.text, "diverging": each.diverging}
         for name, each in COLOUR_TABLES.items()
     }
-    limits = {
-        field: [{**asdict(each), "label": each.label} for each in found] for field, found in LIMIT_VALUES.items()
-    }
+    limits = {field: [{**asdict(each), "label": each.label} for each in found] for field, found in LIMIT_VALUES.items()}
     return {
         "tables": tables, "fields": DOCUMENT["fields"], "limits": limits, "defaults": DOCUMENT["defaults"],
     }  # fmt: skip

@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 
 from airshed.plot.geography import Area, cities
-from airshed.plot.scales import LIMIT_VALUES, limit_values
 from airshed.plot.limits import scale_of
 from airshed.plot.results import Results
+from airshed.plot.scales import LIMIT_VALUES, limit_values
 from airshed.plot.series import draw_series
 from airshed.plot.style import OWN, colours
 from airshed.plot.units import written

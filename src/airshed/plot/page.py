@@ -14,8 +14,8 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from airshed.plot import units
-from airshed.plot.scales import limit_values
 from airshed.plot.limits import Scale, format_number
+from airshed.plot.scales import limit_values
 from airshed.plot.style import GREY, INK, SIZE, axes_at, colours, new_figure, text_at
 from airshed.plot.units import daily
 

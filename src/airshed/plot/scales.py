@@ -1,4 +1,4 @@
-"""Default scales of fields with their limit values, read from ``scales.toml``: one colour language for pictures and page."""
+"""Default scales and limit values of fields, read from ``scales.toml``, for the pictures and the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from airshed.core.toml_text import parse_toml
 
 @dataclass(frozen=True)
 class LimitValue:
-    """A limit of a concentration: who set it, its kind, its value [µg/m³], the mean over time that it is for, its source."""
+    """A limit of a concentration: who set it, its kind, its value [µg/m³], its averaging time, and its source."""
 
     set_by: str
     kind: str

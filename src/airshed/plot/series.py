@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from airshed.models.air.light import cos_zenith
 from airshed.plot import units
 from airshed.plot.geography import CITY_CREDIT, Area, City, cities
-from airshed.plot.scales import limit_values
 from airshed.plot.limits import axis_of, format_number
 from airshed.plot.page import Panels, footer, headline, in_unit, period
 from airshed.plot.results import Quantity, Results, place_in_words
+from airshed.plot.scales import limit_values
 from airshed.plot.style import DPI, LINES, NIGHT, PALE, SIZE, text_at
 from airshed.plot.units import COMMON, daily
 

@@ -91,7 +91,7 @@ export function companionSubscriptions(byAir: boolean): Subscription[] {
   });
 }
 
-/** Request the records of the companions that the view needs, and those that follow. */
+/** Request the records of the companions that the view needs, also after each further record. */
 export function followCompanions(byAir: () => boolean): void {
   const requested = new Map<string, number>();
   effect(() => {

@@ -259,8 +259,8 @@ class SessionRecords:
 def recorded_fields(case: RunCase, shape: Shape, air: str = "") -> tuple[list[str], float]:
     """Return the variables to record, and the shortest time between the records of a case's outputs.
 
-    Recorded are the variables on a map that the outputs write, the weather that is drawn with them, and ``air``, the
-    amount of air that converts their units.
+    Recorded are the variables on a map that the outputs write, and the weather that is drawn with them. ``air`` is
+    the amount of air, which converts their units.
     """
     on_map = [name for name, each in shape.variables.items() if len(each.dims) > 1]
     wanted = {name for output in case.output for name in (on_map if output.fields == "all" else output.fields)}
