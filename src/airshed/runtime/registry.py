@@ -41,6 +41,20 @@ class BuiltModel:
 
 
 @dataclass(frozen=True)
+class Lever:
+    """Setting that a scenario changes, in plain words.
+
+    text    subject of the change, as in the name "Stocking rate +50 %"; {} is replaced by the words of a key
+    keys    kind and words of the keys of a table: {"DE": ("country", "Germany")}
+    hint    what the change means, in one sentence
+    """
+
+    text: str
+    keys: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    hint: str = ""
+
+
+@dataclass(frozen=True)
 class ModelInfo:
     """Processes of a model, groups of its fields, and keys of its tables of settings.
 
@@ -49,6 +63,7 @@ class ModelInfo:
     keys       possible keys of tables of settings, by setting: {"emissions.scale": ("NOx", ...)}
     shown      fields to display first, the most important one before the others
     air        field of the amount of air [mol/m3], which converts mixing ratios to masses; empty without one
+    levers     settings that scenarios change, by their paths
     """
 
     processes: Sequence[str] = ()
@@ -56,6 +71,7 @@ class ModelInfo:
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shown: Sequence[str] = ()
     air: str = ""
+    levers: Mapping[str, Lever] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

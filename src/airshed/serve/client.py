@@ -6,7 +6,7 @@ import secrets
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from airshed.core.errors import AirshedError, CaseError
 from airshed.serve.protocol import types
+from airshed.serve.protocol.effect import Effect
 from airshed.serve.protocol.frames import Frame, frames
 
 if TYPE_CHECKING:
@@ -148,12 +149,21 @@ class Remote:
         """Return to a snapshot, earlier or later."""
         return self._do(types.Restore, snapshot=snapshot).state
 
-    def branch(self, snapshot: str | None = None, changes: Mapping[str, Any] | None = None) -> "Remote":
-        """Return a new session that continues from a snapshot, by default from the present state, with changes."""
-        state = self._do(types.Branch, snapshot=snapshot, changes=dict(changes or {})).branch
+    def branch(
+        self, snapshot: str | None = None, changes: Mapping[str, Any] | None = None, scenario: str = ""
+    ) -> "Remote":
+        """Return a new session that continues from a snapshot, by default from the present state, with changes.
+
+        scenario  its name; by default the server makes one from the changes, such as "Road transport −80 %, Germany"
+        """
+        state = self._do(types.Branch, snapshot=snapshot, changes=dict(changes or {}), scenario=scenario).branch
         assert state is not None
         timeout = self._connection.timeout or 600.0
         return Remote(self.url, state.session, self._author, timeout=timeout, certificate=self._certificate)
+
+    def rename(self, scenario: str) -> types.SessionState:
+        """Give the scenario of this session another name."""
+        return self._do(types.Rename, scenario=scenario).state
 
     def replay(self) -> types.ReplayResult:
         """Repeat the run on the server from its log, and return the comparison of the bits."""
@@ -250,6 +260,21 @@ class Remote:
     def difference(self, other: "Remote", name: str, **chosen: Any) -> Frame:
         """Return a field of this session minus that of another session of the same server."""
         return self._frame(f"/compare/{quote(name, safe='')}", {"with": other.session, **chosen})
+
+    def effect(
+        self, other: "Remote", name: str, level: int = 0, *, country: str = "",
+        places: Sequence[tuple[float, float]] = (), threshold: float | None = None,
+    ) -> Effect:  # fmt: skip
+        """Return the effect of this run on a field, compared with another run of the same server.
+
+        country    mean over a country in addition to the whole area
+        places     longitudes and latitudes [degrees] whose change is returned
+        threshold  least change [unit of the field] of the cities whose people count; by default 1 % of the mean
+        """
+        query = {"other": other.session, "variable": name, "level": level, "country": country, "threshold": threshold}
+        query["places"] = ";".join(f"{lon},{lat}" for lon, lat in places)
+        chosen = {key: value for key, value in query.items() if value not in (None, "")}
+        return Effect.model_validate_json(self._ask("GET", f"/effect?{urlencode(chosen)}"))
 
     def end(self) -> None:
         """End the session on the server."""

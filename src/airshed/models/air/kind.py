@@ -18,6 +18,7 @@ from airshed.models.air.emissions.report import emission_notices
 from airshed.models.air.emissions.stacks import StackEmissions
 from airshed.models.air.fields import weather_of_output
 from airshed.models.air.inflow import boundary_of, describe, on_faces
+from airshed.models.air.levers import levers_of
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
@@ -208,7 +209,8 @@ def info(model: AirModel) -> ModelInfo:
         **{each.key: species for each in settings_of(Case) if each.keys == "species"},
     }
     sections = dict.fromkeys(each.process.section for each in model.parts.processes)  # transport has two
-    return ModelInfo(tuple(sections), groups, keys, ("O3", *species), "air_density")
+    levers = levers_of(model.parts.case, keys["emissions.scale"], species)
+    return ModelInfo(tuple(sections), groups, keys, ("O3", *species), "air_density", levers)
 
 
 def release(case: Case, seconds: float, requested: Mapping[str, Any]) -> dict[str, Any]:

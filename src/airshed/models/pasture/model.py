@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +26,7 @@ from airshed.parallel.communicator import Communicator
 from airshed.parallel.domain import Domain
 from airshed.process.points import Points
 from airshed.program.stage import Program, cells
-from airshed.runtime.registry import BuiltModel, ModelInfo, ModelKind
+from airshed.runtime.registry import BuiltModel, Lever, ModelInfo, ModelKind
 
 Values = Mapping[str, npt.ArrayLike]
 
@@ -87,8 +88,8 @@ class PastureModel(PointModel):
         super().close()
 
     def info(self) -> ModelInfo:
-        """Return the processes, the groups of fields, and the field that is displayed first."""
-        return replace(super().info(), shown=("standing_dry_matter",))
+        """Return the processes, the groups of fields, the first displayed field, and the levers of scenarios."""
+        return replace(super().info(), shown=("standing_dry_matter",), levers=LEVERS)
 
     def _days(self, begins: Sequence[float]) -> Values:
         """Return the weather of steps by their begin times [s], including fires."""
@@ -176,6 +177,17 @@ def _tables(kind: str, classes: Sequence[Any], of_cell: AnyArray) -> tuple[Table
 def _cell(value: Any) -> Cell:
     return ", ".join(f"{each:g}" for each in value) if isinstance(value, tuple) else value
 
+
+LEVERS: Final = MappingProxyType(
+    {
+        "grazing.stocking_rate": Lever("Stocking rate", hint="Animals on a hectare."),
+        "grazing.supplement": Lever("Supplement", hint="Animals receive supplementary feed."),
+        "trees.on": Lever("Trees", hint="Trees take water from the soil."),
+        "nitrogen.limited": Lever("Lack of nitrogen", hint="Nitrogen limits the growth of grass."),
+        "fire.litter_burns": Lever("Fires of litter", hint="A fire burns the litter as well."),
+    }
+)
+"""Settings that scenarios change; rain is an input and has no setting."""
 
 KIND = ModelKind(
     PastureCase, build, describe=describe, info=PastureModel.info,

@@ -22,6 +22,7 @@ from airshed.serve.access.waiting import AccessRequests
 from airshed.serve.http.access import access_routes
 from airshed.serve.http.data import data_routes, file_routes
 from airshed.serve.http.stations import station_routes
+from airshed.serve.http.scenarios import scenario_routes
 from airshed.serve.model.catalogue import case_of, catalogue
 from airshed.serve.model.requests import Requests
 from airshed.serve.protocol import types
@@ -51,6 +52,7 @@ def application(
     app.include_router(file_routes(requests))
     app.include_router(station_routes(requests, StationComparison(observations)))
     app.include_router(access_routes(access_requests))
+    app.include_router(scenario_routes(requests))
     _with_messages(app)
     return app
 
@@ -88,7 +90,7 @@ def _server(requests: Requests) -> APIRouter:
     async def begin(request: types.OpenSession) -> types.SessionState:
         """Open a session of a case; the response follows when its model is ready."""
         case = await asyncio.to_thread(case_of, request, engine.limits)  # other requests are served meanwhile
-        return await requests.open(case)
+        return await requests.open(case, request)
 
     return routes
 

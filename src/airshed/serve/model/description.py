@@ -29,7 +29,7 @@ def state_of(
         status=status, step=hosted.step, seconds=seconds, time=iso(simulation.time), begin=simulation.begin,
         end=simulation.end, target=None if goal is None else goal.until, version=version,
         steps_per_second=None if goal is None else goal.speed, log_entries=len(hosted.log),
-        parent=hosted.parent, error=error,
+        parent=hosted.parent, error=error, scenario=hosted.scenario,
     )  # fmt: skip
 
 

@@ -3,12 +3,13 @@
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from airshed.case.case import RunCase
@@ -23,12 +24,14 @@ from airshed.serve.model.advance import Goals, Replays
 from airshed.serve.model.description import air_of, info_of, shape_of, state_of, summary_of
 from airshed.serve.model.host import Host
 from airshed.serve.model.requests import Request
-from airshed.serve.model.sessions import START, HostedSession
+from airshed.serve.model.sessions import AUTHOR, CHANGES, DAY, START, UNDO, HostedSession
 from airshed.serve.model.store import MAIN, SessionFolders, SessionRequest
 from airshed.serve.protocol import messages, types
 from airshed.serve.protocol.errors import EndsError, as_airshed_error
 from airshed.serve.records.recording import SessionRecords, recorded_fields
 from airshed.serve.stations.source import case_observations
+from airshed.serve.scenarios.branches import branch_name, opened_name
+from airshed.serve.scenarios.names import unique_name
 
 _SAVE: Final = 30.0
 """Seconds of wall time between stored states of a session that runs."""
@@ -64,13 +67,15 @@ class Engine:
     # Requests of other threads.
 
     def open(
-        self, case: RunCase, name: str | None = None, *, resume: bool = False, accept: bool = False
-    ) -> "Future[types.SessionState]":
+        self, case: RunCase, name: str | None = None, *, resume: bool = False, accept: bool = False,
+        scenario: str = "", changes: Mapping[str, Any] = MappingProxyType({}),
+    ) -> "Future[types.SessionState]":  # fmt: skip
         """Request a session of a case; with `resume` it continues from the newest state in its folder.
 
         With the main session, all other sessions with a stored state are resumed, unless a client ended them.
         """
-        return self._request(self._open, SessionRequest(name or "", case, resume=resume, accept=accept))
+        request = SessionRequest(name or "", case, resume=resume, accept=accept, scenario=scenario, changes=changes)
+        return self._request(self._open, request)
 
     def show(self, session: Session) -> None:
         """Publish a session without a model, before :meth:`run`."""
@@ -110,7 +115,7 @@ class Engine:
         """Request the execution of a command."""
         handlers: dict[type, Callable[..., None]] = {
             types.Step: self._set_goal, types.Run: self._set_goal, types.Pause: self._pause, types.Branch: self._branch,
-            types.Replay: self._replay,
+            types.Replay: self._replay, types.Rename: self._rename,
         }  # fmt: skip
         request = Request(partial(handlers.get(type(command), self._apply), session, command, author))
         self._requests.put(request)
@@ -271,6 +276,10 @@ class Engine:
             self._end_stages(opening.session)
             raise result
         self.host.sessions[opening.session] = result
+        if opening.resume:
+            result.scenario = self._folders.scenario_of(opening.session)
+        else:
+            result.scenario = self._unique(opening.scenario or opened_name(result, opening.changes))
         if opening.resume and opening.session == MAIN:
             for other in self._folders.others(result.snapshot(START).case):
                 if isinstance(other, str):
@@ -292,7 +301,7 @@ class Engine:
 
     def _begin(self, name: str, hosted: HostedSession) -> types.SessionState:
         try:
-            self._folders.note(name, hosted.snapshot(START).case, hosted.parent)
+            self._note(name, hosted)
         except BaseException:
             self.host.give("close", name)  # no client could reach it
             raise
@@ -405,6 +414,8 @@ class Engine:
         self._session(parent).used = time.monotonic()
         self._check_count()
         name = self._new_name()
+        scenario = self._unique(command.scenario or branch_name(self.host.sessions[parent], command))
+        command = command.model_copy(update={"scenario": scenario})
         try:
             hosted = self.host.give("branch", name, parent, command, author, self._folders.of(name))
             branch = self._begin(name, hosted)
@@ -413,6 +424,22 @@ class Engine:
             raise
         reply.set_result(types.Result(state=self._view(parent), branch=branch))
 
+    def _rename(self, name: str, command: types.Rename, author: str, reply: Reply) -> None:
+        """Give the scenario of a session another name."""
+        hosted = self.host.sessions[self._session(name).name]
+        hosted.scenario = self._unique(command.scenario, name)
+        self._note(name, hosted)
+        self._publish(name, changed=False)
+        reply.set_result(types.Result(state=self._view(name)))
+
+    def _note(self, name: str, hosted: HostedSession) -> None:
+        """Store the initial case and the name of a session."""
+        self._folders.note(name, hosted.snapshot(START).case, hosted.parent, hosted.scenario)
+
+    def _unique(self, scenario: str, session: str = "") -> str:
+        """Return the name of a scenario that no other session has."""
+        return unique_name(scenario, [each.state.scenario for name, each in self.sessions.items() if name != session])
+
     def _apply(self, name: str, command: types.Document, author: str, reply: Reply) -> None:
         """Apply a command that changes the state or its snapshots, and publish the result."""
         session = self._session(name)
@@ -420,7 +447,7 @@ class Engine:
         hosted = self.host.sessions[name]
         self._check_log(name, hosted, command)
         model = hosted.simulation.model
-        taken = self.host.give("apply", name, command, author)
+        taken = self.host.give("apply", name, command, author, self._undo(command))
         if hosted.simulation.model is not model:  # another model may have other fields
             session.shape = shape_of(hosted)
         if isinstance(session.recorded, SessionRecords) and isinstance(command, types.Restart | types.Restore):
@@ -430,6 +457,12 @@ class Engine:
         self._publish(name, changed=not isinstance(command, types.Snapshot | types.Forget))
         reply.set_result(types.Result(state=session.view(), snapshot=taken))
 
+    def _undo(self, command: types.Document) -> int:
+        """Return the number of states before changes to store; 0 where snapshots use half of their bytes."""
+        return (
+            UNDO if isinstance(command, CHANGES) and 2 * self.host.snapshot_bytes() < self.limits.snapshot_bytes else 0
+        )
+
     def _check_log(self, name: str, hosted: HostedSession, command: types.Document) -> None:
         """Raise CaseError where the log or the snapshots would exceed the limits."""
         if len(hosted.log) >= self.limits.log:
@@ -437,10 +470,9 @@ class Engine:
         if hosted.log_bytes >= self.limits.log_bytes:
             raise CaseError(f"the log of {name} has {hosted.log_bytes} bytes, which is the limit; end it")
         if isinstance(command, types.Snapshot):
-            stored = [each for session in self.host.sessions.values() for each in session.snapshots.values()]
-            total = sum({id(each): each.about.bytes for each in stored}.values())
-            if len(hosted.snapshots) >= self.limits.snapshots or total >= self.limits.snapshot_bytes:
-                raise CaseError(f"{len(hosted.snapshots)} snapshots are stored, which is the limit; delete one")
+            count = sum(each.about.change is None for each in hosted.snapshots.values())
+            if count >= self.limits.snapshots or self.host.snapshot_bytes() >= self.limits.snapshot_bytes:
+                raise CaseError(f"{count} snapshots are stored, which is the limit; delete one")
 
     # Publication of states, logs and events.
 
@@ -474,7 +506,14 @@ class Engine:
         self.on_event(messages.Event(event=event, session=name, state=None if session is None else session.view()))
 
     def _save(self, name: str) -> None:
-        """Store the state of a session that runs every `_SAVE` seconds; the clock of rank 0 decides."""
+        """Store the state of a session that runs: at the start of the day after a spin-up, and every `_SAVE` seconds.
+
+        The clock of rank 0 decides.
+        """
+        if self.sessions[name].state.seconds < 0.0 <= self.host.sessions[name].simulation.seconds:
+            with self._reporting_unsaved(name):
+                self.host.give("apply", name, types.Snapshot(text=DAY), AUTHOR)
+                self._publish_log(name)
         now = time.monotonic()
         if self._folders.folder is not None and now - self._saved.setdefault(name, now) > _SAVE:
             self._saved[name] = now

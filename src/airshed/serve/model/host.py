@@ -69,7 +69,8 @@ class Host:
 
     def prepare(self, opening: SessionRequest) -> HostedSession:
         """Return the session to begin; on a single rank any thread may call this."""
-        session = HostedSession(Simulation(opening.case, ranks=self.ranks), parent=opening.parent)
+        simulation = Simulation(opening.case, ranks=self.ranks)
+        session = HostedSession(simulation, parent=opening.parent, scenario=opening.scenario)
         if opening.folder is not None:
             with closed_on_error(session):
                 session.store_in(FolderUse(opening.folder, opening.resume, accept=opening.accept), self.ranks)
@@ -89,6 +90,11 @@ class Host:
                 session.save()
         self.sessions[name] = session
         return session
+
+    def snapshot_bytes(self) -> int:
+        """Return the size of the snapshots of all sessions on this rank; branches share those of their parents."""
+        stored = [each for session in self.sessions.values() for each in session.snapshots.values()]
+        return sum({id(each): each.about.bytes for each in stored}.values())
 
     def repeat(self, name: str) -> int | types.ReplayResult:
         """Advance a replay by a batch of steps; return the step it has reached, at its end the result."""

@@ -111,9 +111,10 @@ class Requests:
             self.publish_control(session)
         return await asyncio.wrap_future(self.engine.command(session, command, client.author))
 
-    async def open(self, case: RunCase) -> types.SessionState:
-        """Begin a session, and return it when its model is ready."""
-        return await asyncio.wrap_future(self.engine.open(case))
+    async def open(self, case: RunCase, request: types.OpenSession) -> types.SessionState:
+        """Begin a session of a request, and return it when its model is ready."""
+        opened = self.engine.open(case, scenario=request.scenario, changes=request.changes)
+        return await asyncio.wrap_future(opened)
 
     async def set_up(self, session: str) -> types.SessionState:
         """Set up the model of a recorded session, and return the main session when it is ready."""

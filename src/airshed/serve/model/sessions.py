@@ -1,7 +1,7 @@
 """The simulation of a session on each rank: snapshots, log, execution of commands, branches and replays."""
 
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,17 +27,34 @@ from airshed.serve.protocol import types
 START: Final = "start"
 """Name of the snapshot of the start, which cannot be deleted."""
 
+DAY, AUTHOR = "the start of the day", "airshed"
+"""Text of the snapshot that the server takes at the end of the spin-up, and the author of it."""
+
+UNDO: Final = 8
+"""States before changes that a session stores: those of its last changes."""
+
+CHANGES: Final = (types.Set, types.Paint, types.Release)
+"""Commands that users undo."""
+
 _COMMAND: TypeAdapter[Any] = TypeAdapter(types.Command)
 
 
 @dataclass
 class StoredSnapshot:
-    """A snapshot with its case and description; `log` is the number of commands before it."""
+    """A snapshot with its case and description; `log` is the number of commands before it.
+
+    Commands that are logged after it begin with that of the snapshot itself, unless the server stored it.
+    """
 
     state: SavedState
     case: RunCase
     about: types.SnapshotInfo
     log: int
+
+    @property
+    def commands(self) -> int:
+        """Number of commands in the log of a session that continues from this snapshot."""
+        return self.log + (self.about.snapshot != START and self.about.change is None)
 
 
 @dataclass
@@ -46,6 +63,7 @@ class HostedSession:
 
     log      commands that changed the state, in order; it has no steps, which do not depend on commands
     parent   session from which it branched off
+    scenario name of the difference from the parent
     notices  losses and changes of a resumed session, and the reasons why other sessions could not be resumed
     log_bytes  size of the log as JSON
     """
@@ -54,6 +72,7 @@ class HostedSession:
     log: list[types.LogEntry] = field(default_factory=list)
     snapshots: dict[str, StoredSnapshot] = field(default_factory=dict)
     parent: str | None = None
+    scenario: str = ""
     store: FolderStore | None = None
     notices: list[str] = field(default_factory=list)
     log_bytes: int = 0
@@ -91,24 +110,28 @@ class HostedSession:
         timings: Timings = self.simulation.model.timings()
         return timings
 
-    def apply(self, command: types.Document, author: str) -> types.SnapshotInfo | None:
+    def apply(self, command: types.Document, author: str, undo: int = UNDO) -> types.SnapshotInfo | None:
         """Execute a command and log it; raises CaseError for an impossible one, which changes nothing.
 
         A snapshot is named by its number in the log, so that a replay gives it the same name.
+        undo  number of states before changes that are stored afterwards; 0 stores no further one
         """
         simulation, taken = self.simulation, None
         step, seconds = self.step, simulation.seconds
         match command:
             case types.Set():
-                check_patch(command.changes, simulation.case)
-                simulation.set(command.changes)
+                with self._storing_state(undo):
+                    check_patch(command.changes, simulation.case)
+                    simulation.set(command.changes)
             case types.Release():
                 release = model_kind(simulation.case.model).release
                 if release is None:
                     raise CaseError(f"the model {simulation.case.model} accepts no releases")
-                simulation.set(release(simulation.case, simulation.seconds, command.model_dump()))
+                with self._storing_state(undo):
+                    simulation.set(release(simulation.case, simulation.seconds, command.model_dump()))
             case types.Paint():
-                simulation[command.variable] = painted(simulation, command)
+                with self._storing_state(undo):
+                    simulation[command.variable] = painted(simulation, command)
             case types.Restart():
                 self._go_to(START)
             case types.Restore():
@@ -122,6 +145,25 @@ class HostedSession:
                 del self.snapshots[command.snapshot]
         self._log(command, author, step, seconds, taken)
         return taken
+
+    @contextmanager
+    def _storing_state(self, most: int) -> Iterator[None]:
+        """Store the state before a change within the block, and delete those before all but the last changes.
+
+        most  number of states that are stored afterwards; 0 stores no further one
+        """
+        if not most:
+            yield
+            return
+        name = undo_name(len(self.log))
+        self._take_snapshot(name, "before a change", change=len(self.log))
+        try:
+            yield
+        except BaseException:
+            del self.snapshots[name]
+            raise
+        for old in [each for each, stored in self.snapshots.items() if stored.about.change is not None][:-most]:
+            del self.snapshots[old]
 
     def _log(
         self, command: types.Document, author: str, step: int, seconds: float, taken: types.SnapshotInfo | None
@@ -145,11 +187,11 @@ class HostedSession:
         except OutputError as error:  # the command is executed all the same
             self.notices.append(f"command {entry.number} is stored with the next state only: {error}")
 
-    def _take_snapshot(self, name: str, text: str) -> types.SnapshotInfo:
+    def _take_snapshot(self, name: str, text: str, change: int | None = None) -> types.SnapshotInfo:
         saved = self.simulation.snapshot()
         about = types.SnapshotInfo(
             snapshot=name, text=text, step=self.step, seconds=self.simulation.seconds,
-            time=iso(self.simulation.time), bytes=size_of(saved),
+            time=iso(self.simulation.time), bytes=size_of(saved), change=change,
         )  # fmt: skip
         self.snapshots[name] = StoredSnapshot(saved, self.simulation.case, about, len(self.log))
         return about
@@ -186,19 +228,24 @@ class HostedSession:
                 self.save()
 
 
+def undo_name(change: int) -> str:
+    """Return the name of the state before a change, by the number of the change in the log."""
+    return f"before-{change}"
+
+
 def branch_of(parent: HostedSession, command: types.Branch, author: str, of: str) -> HostedSession:
     """Return a session that continues from a snapshot of another, with changes; its log starts with its parent's."""
     if command.snapshot is None:
         log, simulation = parent.log, parent.simulation.branch()
     else:
         stored = parent.snapshot(command.snapshot)
-        log = parent.log[: stored.log + (command.snapshot != START)]  # includes the entry of the snapshot
+        log = parent.log[: stored.commands]
         simulation = parent.simulation.branch(stored.state, stored.case)
     earlier = {each: other for each, other in parent.snapshots.items() if each == START or other.log < len(log)}
-    branch = HostedSession(simulation, list(log), earlier, parent=of)
+    branch = HostedSession(simulation, list(log), earlier, parent=of, scenario=command.scenario)
     if command.changes:
         with closed_on_error(branch):
-            branch.apply(types.Set(changes=command.changes), author)
+            branch.apply(types.Set(changes=command.changes), author, undo=0)
     return branch
 
 
@@ -213,9 +260,11 @@ def replay(session: HostedSession, ranks: Communicator) -> Replay:
     """
     expected, log, step = session.simulation.snapshot(), list(session.log), session.step
     with closing(HostedSession(Simulation(session.snapshot(START).case, ranks=ranks))) as again:
+        restored = {entry.command["snapshot"] for entry in log if entry.command["kind"] == "restore"}
         for entry in log:
             yield from _advance(again, entry.step)
-            again.apply(_COMMAND.validate_python(entry.command), entry.author)
+            undo = len(restored) if undo_name(entry.number) in restored else 0
+            again.apply(_COMMAND.validate_python(entry.command), entry.author, undo)
         yield from _advance(again, step)
         parts = ranks.gather_all(tuple(_differences(expected, again.simulation.snapshot())))
     differs = sorted({name for part in parts for name in part})

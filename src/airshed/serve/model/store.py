@@ -8,7 +8,8 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -201,6 +202,8 @@ class SessionRequest:
 
     case            its case, before any change
     parent          session from which it branched off
+    scenario        name of the difference from the parent
+    changes         of the case of the catalogue, which give a session without a scenario its name
     folder          of its states, if they are stored
     resume, accept  continue from the newest state in the folder; also where files have changed
     """
@@ -211,23 +214,26 @@ class SessionRequest:
     folder: Path | None = None
     resume: bool = False
     accept: bool = False
+    scenario: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the case to other ranks as its settings: classes of a case may be created at run time."""
-        return _received, (self.session, _document(self.case, self.parent), self.folder, self.resume, self.accept)
+        document = _document(self.case, self.parent, self.scenario)
+        return _received, (self.session, document, self.folder, self.resume, self.accept)
 
 
 def _received(
     session: str, document: dict[str, Any], folder: Path | None, resume: bool, accept: bool
 ) -> SessionRequest:
-    return SessionRequest(session, _case(document), document["parent"], folder, resume, accept)
+    return SessionRequest(session, _case(document), document["parent"], folder, resume, accept, document["scenario"])
 
 
-def _document(case: RunCase, parent: str | None) -> dict[str, Any]:
+def _document(case: RunCase, parent: str | None, scenario: str) -> dict[str, Any]:
     """Return the initial case of a session in plain values."""
     return {
         "case": case.to_toml(), "name": case.name, "base": str(case.base), "allow_code": case.allow_code,
-        "parent": parent,
+        "parent": parent, "scenario": scenario,
     }  # fmt: skip
 
 
@@ -253,11 +259,19 @@ class SessionFolders:
         """Return whether a session of this name exists or existed: its states are not overwritten."""
         return self.folder is not None and (self.folder / name).exists()
 
-    def note(self, name: str, case: RunCase, parent: str | None) -> None:
-        """Store the initial case of a session."""
+    def note(self, name: str, case: RunCase, parent: str | None, scenario: str) -> None:
+        """Store the initial case of a session, its parent and its name."""
         if self.folder is not None:
             with write_whole(self._file(name)) as part:
-                part.write_text(json.dumps(_document(case, parent), indent=1), encoding="utf-8")
+                part.write_text(json.dumps(_document(case, parent, scenario), indent=1), encoding="utf-8")
+
+    def scenario_of(self, name: str) -> str:
+        """Return the stored name of a session; empty without one."""
+        if self.folder is None:
+            return ""
+        with suppress(AirshedError, ValueError, AttributeError):
+            return str(json.loads(read_text(self._file(name))).get("scenario", ""))
+        return ""
 
     def forget(self, name: str) -> None:
         """Remove the initial case of a session, so that it is not resumed."""

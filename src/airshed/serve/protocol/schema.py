@@ -13,9 +13,9 @@ from pydantic.json_schema import models_json_schema
 from airshed.case.toml import flatten
 from airshed.core.settings import Setting, settings_of
 from airshed.runtime.changes import settable_field
-from airshed.runtime.registry import model_kind
+from airshed.runtime.registry import Lever, model_kind
 from airshed.runtime.simulation import Simulation
-from airshed.serve.protocol import access, messages, stations, types
+from airshed.serve.protocol import access, effect, messages, stations, types
 
 _REFERENCE = "#/components/schemas/{model}"
 
@@ -26,12 +26,14 @@ def case_schema(simulation: Simulation) -> dict[str, Any]:
     x-effect         "in place" or "rebuild"; absent for a fixed setting, and for one that has no effect in this case
     x-unit, x-range  of its values, in words; absent where it has none
     x-keys           possible keys of a table, as far as they are known
+    x-lever          words of a setting that scenarios change: {"text", "hint", "keys": {key: [kind, words]}}
     """
     case = type(simulation.case)
     values = {".".join(map(str, path)): value for path, value in flatten(simulation.case.to_dict()).items()}
-    keys = model_kind(simulation.case.model).info(simulation.model).keys
+    info = model_kind(simulation.case.model).info(simulation.model)
     document = _schema_of(case)  # type: ignore[arg-type]
-    annotator = _Annotator(simulation, {each.key: each for each in settings_of(case)}, values, keys, document["$defs"])
+    settings = {each.key: each for each in settings_of(case)}
+    annotator = _Annotator(simulation, settings, values, info.keys, info.levers, document["$defs"])
     return annotator.annotated(document, "")
 
 
@@ -48,6 +50,7 @@ class _Annotator:
     settings  all settings of the case, by key
     values    present values of the settings, by key
     keys      possible keys of tables, by the key of the table
+    levers    settings that scenarios change, by key
     schemas   that references name
     """
 
@@ -55,6 +58,7 @@ class _Annotator:
     settings: Mapping[str, Setting]
     values: Mapping[str, Any]
     keys: Mapping[str, Any]
+    levers: Mapping[str, Lever]
     schemas: Mapping[str, Any]
 
     def annotated(self, node: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -81,7 +85,9 @@ class _Annotator:
         if effect == "fixed" or (setting is not None and not self._has_effect(setting)):
             return {}
         keys = list(self.keys.get(path, [name.removeprefix(table) for name in fields]))
-        return {"x-effect": effect, **({"x-keys": keys} if keys else {})}
+        lever = self.levers.get(path)
+        words = {} if lever is None else {"x-lever": {"text": lever.text, "hint": lever.hint, "keys": dict(lever.keys)}}
+        return {"x-effect": effect, **({"x-keys": keys} if keys else {}), **words}
 
     def _has_effect(self, setting: Setting) -> bool:
         """Return whether a setting has an effect: one that belongs to a choice has it where that choice is set."""
@@ -112,7 +118,7 @@ def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[tuple[int | str, ...
 
 def schemas() -> dict[str, object]:
     """Return the JSON schemas of all documents and messages by name, including those of the WebSocket alone."""
-    named = {**vars(types), **vars(access), **vars(stations), **vars(messages)}
+    named = {**vars(types), **vars(access), **vars(stations), **vars(effect), **vars(messages)}
     documents = [each for each in named.values() if isinstance(each, type) and issubclass(each, types.Document)]
     made = models_json_schema([(each, "validation") for each in documents], ref_template=_REFERENCE)[1]
     found: dict[str, object] = dict(made["$defs"])

@@ -43,6 +43,8 @@ Value = Annotated[
 ]  # fmt: skip
 """Value of a field or a setting, in JSON."""
 
+ScenarioName = Annotated[str, Field(max_length=80)]
+
 Patch = Annotated[dict[Name, Value], Field(max_length=1000)]
 """Values by the path of a setting or the name of a field."""
 
@@ -84,6 +86,7 @@ class SessionState(Document):
     `asking`    client that requests control
     replayed    the step that a replay has reached; null where none is running
     recorded    whether the session has recorded hours alone, without a model
+    scenario    name of the difference from its parent, in plain words; empty for a run that did not branch off
     """
 
     session: str
@@ -106,6 +109,7 @@ class SessionState(Document):
     error: str | None = None
     replayed: int | None = None
     recorded: bool = False
+    scenario: str = ""
 
 
 class ServerInfo(Document):
@@ -127,11 +131,15 @@ class CaseEntry(Document):
 
 
 class OpenSession(Document):
-    """A session to open: the name of a case of the catalogue, or the text of a case file; and changed settings."""
+    """A session to open: the name of a case of the catalogue, or the text of a case file; and changed settings.
+
+    scenario  its name; made from the changes where it is empty
+    """
 
     case: Name | None = None
     toml: Annotated[str, Field(max_length=200_000)] | None = None
     changes: Patch = {}
+    scenario: ScenarioName = ""
 
 
 class ControlRequest(Document):
@@ -384,11 +392,22 @@ class Restore(Document):
 
 
 class Branch(Document):
-    """Open a session that continues from a snapshot, or from the present state, with changes as of `set`."""
+    """Open a session that continues from a snapshot, or from the present state, with changes as of `set`.
+
+    scenario  its name; made from the changes where it is empty
+    """
 
     kind: Literal["branch"] = "branch"
     snapshot: Name | None = None
     changes: Patch = {}
+    scenario: ScenarioName = ""
+
+
+class Rename(Document):
+    """Give a scenario another name; a name that another session has gets a number. It is not logged."""
+
+    kind: Literal["rename"] = "rename"
+    scenario: Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class Replay(Document):
@@ -398,13 +417,16 @@ class Replay(Document):
 
 
 Command = Annotated[
-    Step | Run | Pause | Restart | Set | Paint | Release | Snapshot | Forget | Restore | Branch | Replay,
+    Step | Run | Pause | Restart | Set | Paint | Release | Snapshot | Forget | Restore | Branch | Rename | Replay,
     Field(discriminator="kind"),
 ]
 
 
 class SnapshotInfo(Document):
-    """A stored snapshot."""
+    """A stored snapshot.
+
+    change  number of the change in the log before which the server stored it, for undo; null for other snapshots
+    """
 
     snapshot: str
     text: str
@@ -412,6 +434,7 @@ class SnapshotInfo(Document):
     seconds: float
     time: str
     bytes: int
+    change: int | None = None
 
 
 class LogEntry(Document):
