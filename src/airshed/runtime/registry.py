@@ -46,7 +46,7 @@ class Lever:
 
     text    subject of the change, as in the name "Stocking rate +50 %"; {} is replaced by the words of a key
     keys    kind and words of the keys of a table: {"DE": ("country", "Germany")}
-    hint    what the change means, in one sentence
+    hint    meaning of the change, in one sentence
     """
 
     text: str

@@ -183,7 +183,7 @@ def _serve(server: "Server", case: "RunCase", use: dict[str, bool], *, browser: 
             server.engine.offer(case, reserved.close)
             server.engine.show(recorded)
         else:
-            main = server.engine.open(case, "main", **use)
+            main = server.engine.open(case, "main", resume=use["resume"], accept=use["accept"])
             main.add_done_callback(partial(_on_opened, server))
         say(f"To steer: {server.url}\nTo watch: {server.reader_url}")
         for warning in server.address.warnings(server.port):

@@ -21,8 +21,8 @@ from airshed.serve.access.lease import Client
 from airshed.serve.access.waiting import AccessRequests
 from airshed.serve.http.access import access_routes
 from airshed.serve.http.data import data_routes, file_routes
-from airshed.serve.http.stations import station_routes
 from airshed.serve.http.scenarios import scenario_routes
+from airshed.serve.http.stations import station_routes
 from airshed.serve.model.catalogue import case_of, catalogue
 from airshed.serve.model.requests import Requests
 from airshed.serve.protocol import types

@@ -29,9 +29,9 @@ from airshed.serve.model.store import MAIN, SessionFolders, SessionRequest
 from airshed.serve.protocol import messages, types
 from airshed.serve.protocol.errors import EndsError, as_airshed_error
 from airshed.serve.records.recording import SessionRecords, recorded_fields
-from airshed.serve.stations.source import case_observations
 from airshed.serve.scenarios.branches import branch_name, opened_name
 from airshed.serve.scenarios.names import unique_name
+from airshed.serve.stations.source import case_observations
 
 _SAVE: Final = 30.0
 """Seconds of wall time between stored states of a session that runs."""

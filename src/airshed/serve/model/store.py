@@ -8,7 +8,6 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final

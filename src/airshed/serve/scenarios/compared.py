@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """A field of two runs at their common hours.
 
     before, after  values (hours, rows, columns) of the other run and of the scenario, NaN where a run has none
@@ -55,7 +55,7 @@ class Compared:
         return before, after
 
 
-def compared(session: Session, other: Session, name: str, level: int | None) -> Compared:
+def compared(session: Session, other: Session, name: str, level: int | None) -> Comparison:
     """Return a field of two runs at their common hours, from the first hour at which they differ.
 
     Raises CaseError for fields that cannot be compared, NotThereError without a common recorded hour.
@@ -80,7 +80,7 @@ def compared(session: Session, other: Session, name: str, level: int | None) -> 
     after = np.stack([one.read(name, index, chosen, None) for index, _ in common])
     before = np.stack([two.read(name, there[round(each.seconds)], chosen, None) for _, each in common])
     first = _first_different(before, after)
-    return Compared(cells_of(session.shape.grid), [each for _, each in common[first:]], before[first:], after[first:])
+    return Comparison(cells_of(session.shape.grid), [each for _, each in common[first:]], before[first:], after[first:])
 
 
 def _recorded(session: Session, name: str) -> RecordedFields:

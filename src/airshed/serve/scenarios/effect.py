@@ -23,7 +23,7 @@ from airshed.serve.protocol.effect import (
     PeopleEffect,
     PlaceEffect,
 )
-from airshed.serve.scenarios.compared import Compared, compared, in_country, missing_hours
+from airshed.serve.scenarios.compared import Comparison, compared, in_country, missing_hours
 
 _SHARE: Final = 0.01
 """Default threshold of a change, as a share of the mean value."""
@@ -62,7 +62,7 @@ def effect_of(
     )  # fmt: skip
 
 
-def _country_mean(found: Compared, country: str) -> MeanEffect | None:
+def _country_mean(found: Comparison, country: str) -> MeanEffect | None:
     """Return the mean over the cells whose centres are in a country; None where there are none."""
     inside = in_country(found.cells, country) & found.valid
     if not inside.any():
@@ -71,7 +71,7 @@ def _country_mean(found: Compared, country: str) -> MeanEffect | None:
     return MeanEffect(name=country, before=before, after=after)
 
 
-def _limits(field: types.Variable, found: Compared) -> Iterator[LimitValue]:
+def _limits(field: types.Variable, found: Comparison) -> Iterator[LimitValue]:
     """Yield the limit values that hourly records can be compared with."""
     times = [each.seconds for each in found.moments]
     hourly = len(times) > 1 and bool((np.abs(np.diff(times) - _HOUR) < _MARGIN).all())
@@ -86,7 +86,7 @@ def _limits(field: types.Variable, found: Compared) -> Iterator[LimitValue]:
 class _Gauge:
     """Extremes, places, limit values and people of compared runs."""
 
-    found: Compared
+    found: Comparison
 
     @cached_property
     def _towns(self) -> Sequence[City]:
