@@ -9,10 +9,11 @@ import pytest
 
 from airshed.core.errors import CaseError
 from airshed.grid.world import find_location
-from airshed.serve.access import Lease
+from airshed.serve.access.lease import Lease
 from airshed.serve.fields.published import Session, Shape
 from airshed.serve.protocol import types
 from airshed.serve.protocol.errors import NotThereError
+from airshed.serve.protocol.values import Window
 from airshed.serve.scenarios.compared import in_country
 from airshed.serve.scenarios.effect import effect_of
 
@@ -37,7 +38,7 @@ class Records:
             time = f"2022-08-31T{hour:02d}:00:00.000Z"
             self.moments.append(types.Moment(seconds=3600.0 * hour, step=hour, time=time))
 
-    def read(self, name: str, index: int, level: int | None, window: types.Window | None) -> np.ndarray:
+    def read(self, name: str, index: int, level: int | None, window: Window | None) -> np.ndarray:
         return np.asarray(self.values[index] if level is None else self.values[index, level])
 
     def flush(self) -> None:

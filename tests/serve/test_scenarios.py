@@ -12,7 +12,7 @@ from tests.serve.conftest import Serve, reached, serving
 
 import airshed
 from airshed.runtime.registry import load_case
-from airshed.serve.access import Limits
+from airshed.serve.access.limits import Limits
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.http.server import Server
 from airshed.serve.model.sessions import DAY, UNDO

@@ -18,6 +18,7 @@ from airshed.grid.projected import MapProjection
 from airshed.serve.access.lease import Client, Lease
 from airshed.serve.protocol import types
 from airshed.serve.protocol.frames import Payload, encode, frame, window_of
+from airshed.serve.protocol.values import Encoding, Window
 from airshed.serve.words.fields import field_words
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Shape:
         """Return the values of a field on the map (..., lat, lon), NaN where there is no cell."""
         return values if self.packing is None or not variable.dims else self.packing.spread(values)
 
-    def check(self, variable: types.Variable, level: int | None, window: types.Window | None) -> None:
+    def check(self, variable: types.Variable, level: int | None, window: Window | None) -> None:
         """Raise CaseError for a level or a window that a variable does not have."""
         if level is not None and level >= (variable.shape[0] if len(variable.shape) > 2 else 1):
             raise CaseError(f"{variable.name} has no level {level}; levels count from 0, at the ground")
@@ -172,9 +173,9 @@ class Selection:
     """Part of a field that a client requests, and its encoding."""
 
     level: int | None = None
-    window: types.Window | None = None
+    window: Window | None = None
     stride: int = 1
-    encoding: types.Encoding = "float32"
+    encoding: Encoding = "float32"
     range: tuple[float, float] | None = None
     compress: bool = False
     less: str | None = None

@@ -15,6 +15,7 @@ from airshed.serve.model.requests import Requests
 from airshed.serve.protocol import types
 from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.protocol.frames import MEDIA_TYPE
+from airshed.serve.protocol.values import Encoding
 from airshed.serve.records.recording import RecordedFields, selected
 
 _MOST = 100
@@ -31,7 +32,7 @@ async def selection(
     level: Annotated[int | None, Query(ge=0, le=2**31)] = None,
     window: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}(,[0-9]{1,9}){3}$")] = None,
     stride: Annotated[int, Query(ge=1, le=10_000)] = 1,
-    encoding: types.Encoding = "float32",
+    encoding: Encoding = "float32",
     range: Annotated[str | None, Query(max_length=100)] = None,
     compress: bool = False,
 ) -> Selection:

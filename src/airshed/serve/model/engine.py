@@ -22,9 +22,11 @@ from airshed.serve.access.limits import Limits
 from airshed.serve.fields.published import Session
 from airshed.serve.model.advance import Goals, Replays
 from airshed.serve.model.description import air_of, info_of, shape_of, state_of, summary_of
+from airshed.serve.model.allowance import check_count, check_log, states_before
+from airshed.serve.model.copies import FieldRequests
 from airshed.serve.model.host import Host
 from airshed.serve.model.requests import Request
-from airshed.serve.model.sessions import AUTHOR, CHANGES, DAY, START, UNDO, HostedSession
+from airshed.serve.model.sessions import AUTHOR, DAY, START, HostedSession
 from airshed.serve.model.store import MAIN, SessionFolders, SessionRequest
 from airshed.serve.protocol import messages, types
 from airshed.serve.protocol.errors import EndsError, as_airshed_error
@@ -56,7 +58,7 @@ class Engine:
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._goals = Goals(host, self._view, self._publish, self._save)
         self._replays = Replays(host, self._view, self._publish_replay)
-        self._fields: list[tuple[str, str, Reply]] = []
+        self._fields = FieldRequests(host, self.sessions)
         self._saved: dict[str, float] = {}
         self.openings: dict[str, str] = {}
         self._offered: Callable[[], Future[types.SessionState]] | None = None
@@ -125,7 +127,7 @@ class Engine:
 
     def field(self, session: str, name: str) -> "Future[Any]":
         """Request a copy of a field at the end of the present step."""
-        return self._request(lambda reply: self._fields.append((session, name, reply)))
+        return self._request(self._fields.add, session, name)
 
     def info(self, session: str) -> "Future[types.ModelInfo]":
         """Request the description of a session's model."""
@@ -155,14 +157,14 @@ class Engine:
         try:
             with catching_together(self.host.ranks), quick_turns():
                 while not self._ends:
-                    wait = 0.0 if self._fields or self._replays.replies else self._goals.wait_time(_IDLE_CHECK)
+                    wait = 0.0 if self._fields.waiting or self._replays.replies else self._goals.wait_time(_IDLE_CHECK)
                     while not self._ends and (request := self._next_request(wait)) is not None:
                         wait = 0.0
                         try:
                             request.handle(request.reply)
                         except Exception as error:
                             request.reply.set_exception(as_airshed_error(error))
-                    self._copy_fields()
+                    self._fields.copy()
                     self._end_idle()
                     # Each running session makes a step, and each replay a batch of steps.
                     for work, names in ((self._goals, self._goals.goals), (self._replays, self._replays.replies)):
@@ -182,35 +184,6 @@ class Engine:
             return self._requests.get(timeout=wait) if wait else self._requests.get_nowait()
         except queue.Empty:
             return None
-
-    def _copy_fields(self) -> None:
-        """Copy the requested fields once for each version of the state, and reply to all requests for them.
-
-        A missing field, or one of a session that has ended or failed in the meantime, is an error of its own requests.
-        """
-        requested, self._fields = self._fields, []
-        needed: dict[str, dict[str, None]] = {}
-        for name, variable, _ in requested:
-            session = self.sessions.get(name)
-            if session and variable in session.shape.variables and session.present(variable) is None:
-                needed.setdefault(name, {})[variable] = None
-        failed: dict[str, AirshedError] = {}
-        for name, variables in needed.items():
-            try:
-                self.sessions[name].publish(self.host.give("values", name, tuple(variables)))
-            except Exception as error:
-                failed[name] = as_airshed_error(error)
-        for name, variable, reply in requested:
-            try:
-                if name not in self.sessions:
-                    raise CaseError(f"there is no session {name!r} any more")
-                self.sessions[name].shape.variable(variable)
-                copy = self.sessions[name].present(variable)
-                if copy is None:
-                    raise failed[name]
-                reply.set_result(copy)
-            except AirshedError as error:
-                reply.set_exception(error)
 
     def _end_idle(self) -> None:
         """End sessions that do not run and have had no client for long; the server ends with the last one."""
@@ -233,8 +206,7 @@ class Engine:
             self._goals.end(name)
         for name in list(self._replays.replies):
             self._replays.refuse(name, EndsError())
-        for _, _, reply in self._fields:
-            reply.set_exception(EndsError())
+        self._fields.refuse(EndsError())
         self._left = True
         self._refuse_all()
 
@@ -249,7 +221,7 @@ class Engine:
 
     def _open(self, opening: SessionRequest, reply: Reply) -> None:
         """Prepare a session: on one rank in a worker thread; several ranks prepare it together, between steps."""
-        self._check_count()
+        check_count(self.sessions.values(), len(self.openings), self.limits)
         name = opening.session or self._new_name()
         opening = replace(opening, session=name, folder=self._folders.of(name))
         self._begin_stage(name, "preparing")
@@ -376,11 +348,6 @@ class Engine:
             if not (name in self.sessions or name in self.openings or self._folders.is_taken(name)):
                 return name
 
-    def _check_count(self) -> None:
-        there = sum(each.finished is None for each in self.sessions.values()) + len(self.openings)
-        if there >= self.limits.sessions:
-            raise CaseError(f"there are {there} sessions, which is the limit; end one")
-
     def _session(self, name: str) -> Session:
         if name not in self.sessions:
             raise CaseError(f"there is no session {name!r}; there are: {', '.join(self.sessions) or 'none'}")
@@ -412,7 +379,7 @@ class Engine:
 
     def _branch(self, parent: str, command: types.Branch, author: str, reply: Reply) -> None:
         self._session(parent).used = time.monotonic()
-        self._check_count()
+        check_count(self.sessions.values(), len(self.openings), self.limits)
         name = self._new_name()
         scenario = self._unique(command.scenario or branch_name(self.host.sessions[parent], command))
         command = command.model_copy(update={"scenario": scenario})
@@ -445,9 +412,9 @@ class Engine:
         session = self._session(name)
         session.used = time.monotonic()
         hosted = self.host.sessions[name]
-        self._check_log(name, hosted, command)
+        check_log(self.host, self.limits, name, command)
         model = hosted.simulation.model
-        taken = self.host.give("apply", name, command, author, self._undo(command))
+        taken = self.host.give("apply", name, command, author, states_before(self.host, self.limits, command))
         if hosted.simulation.model is not model:  # another model may have other fields
             session.shape = shape_of(hosted)
         if isinstance(session.recorded, SessionRecords) and isinstance(command, types.Restart | types.Restore):
@@ -456,23 +423,6 @@ class Engine:
         self.on_event(messages.Event(event="log", session=name, entry=hosted.log[-1]))
         self._publish(name, changed=not isinstance(command, types.Snapshot | types.Forget))
         reply.set_result(types.Result(state=session.view(), snapshot=taken))
-
-    def _undo(self, command: types.Document) -> int:
-        """Return the number of states before changes to store; 0 where snapshots use half of their bytes."""
-        return (
-            UNDO if isinstance(command, CHANGES) and 2 * self.host.snapshot_bytes() < self.limits.snapshot_bytes else 0
-        )
-
-    def _check_log(self, name: str, hosted: HostedSession, command: types.Document) -> None:
-        """Raise CaseError where the log or the snapshots would exceed the limits."""
-        if len(hosted.log) >= self.limits.log:
-            raise CaseError(f"the log of {name} holds {len(hosted.log)} commands, which is the limit; end it")
-        if hosted.log_bytes >= self.limits.log_bytes:
-            raise CaseError(f"the log of {name} has {hosted.log_bytes} bytes, which is the limit; end it")
-        if isinstance(command, types.Snapshot):
-            count = sum(each.about.change is None for each in hosted.snapshots.values())
-            if count >= self.limits.snapshots or self.host.snapshot_bytes() >= self.limits.snapshot_bytes:
-                raise CaseError(f"{count} snapshots are stored, which is the limit; delete one")
 
     # Publication of states, logs and events.
 

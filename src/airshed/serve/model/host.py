@@ -91,11 +91,6 @@ class Host:
         self.sessions[name] = session
         return session
 
-    def snapshot_bytes(self) -> int:
-        """Return the size of the snapshots of all sessions on this rank; branches share those of their parents."""
-        stored = [each for session in self.sessions.values() for each in session.snapshots.values()]
-        return sum({id(each): each.about.bytes for each in stored}.values())
-
     def repeat(self, name: str) -> int | types.ReplayResult:
         """Advance a replay by a batch of steps; return the step it has reached, at its end the result."""
         if name not in self.replays:

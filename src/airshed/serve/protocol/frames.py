@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from airshed.core.arrays import AnyArray
 from airshed.core.errors import DataError
-from airshed.serve.protocol.types import Encoding, FrameHeader, Window
+from airshed.serve.protocol.types import FrameHeader
+from airshed.serve.protocol.values import Encoding, Window
 
 MAGIC: Final = b"ASF1"
 MEDIA_TYPE: Final = "application/x-airshed-frame"

@@ -5,21 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from airshed.serve.protocol.access import AccessRequest, Person, Role
-from airshed.serve.protocol.types import (
-    Command,
-    Document,
-    Encoding,
-    Index,
-    LogEntry,
-    Moment,
-    Name,
-    Number,
-    Problem,
-    Result,
-    SessionState,
-    Summary,
-    Window,
-)
+from airshed.serve.protocol.types import Command, Document, LogEntry, Moment, Problem, Result, SessionState, Summary
+from airshed.serve.protocol.values import Encoding, Index, Name, Number, Window
 
 
 class Subscription(Document):

@@ -5,48 +5,14 @@ seconds since the start of the case; `time` is UTC in ISO 8601. A change that br
 """
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import ErrorDetails
+
+from airshed.serve.protocol.values import Encoding, Index, Name, Number, Patch, ScenarioName, Window
 
 PROTOCOL: Final = 2
-
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Encoding = Literal["float32", "byte"]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Index = Annotated[int, Field(ge=0, le=2**31)]
-Window = tuple[Index, Index, Index, Index]
-"""First row, end of rows, first column, end of columns; ends are exclusive."""
-
-_LONGEST_TEXT, _LARGEST, _DEEPEST = 200, 2**53, 8
-
-
-def _check_value(value: Any, depth: int = 0) -> Any:
-    """Return a value of a patch; raises the validator's error for a type that no setting has."""
-    match value:
-        case str() if len(value) <= _LONGEST_TEXT:
-            return value
-        case bool() | int() | float() if abs(value) <= _LARGEST or (isinstance(value, float) and isfinite(value)):
-            return value
-        case list() if depth < _DEEPEST:
-            return [_check_value(each, depth + 1) for each in value]
-        case dict() if depth < _DEEPEST and all(isinstance(key, str) for key in value):
-            return {_check_value(key): _check_value(each, depth + 1) for key, each in value.items()}
-    raise PydanticCustomError("value", "a value is a number, a text of 200 letters, true or false, a list or a table")
-
-
-Value = Annotated[
-    Any, PlainValidator(_check_value),
-    WithJsonSchema({"type": ["boolean", "number", "string", "array", "object"], "maxLength": _LONGEST_TEXT}),
-]  # fmt: skip
-"""Value of a field or a setting, in JSON."""
-
-ScenarioName = Annotated[str, Field(max_length=80)]
-
-Patch = Annotated[dict[Name, Value], Field(max_length=1000)]
-"""Values by the path of a setting or the name of a field."""
 
 _SHOULD: Final = "Input should be "
 

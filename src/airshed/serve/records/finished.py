@@ -24,6 +24,7 @@ from airshed.serve.fields.published import Session, Shape
 from airshed.serve.model.sessions import iso
 from airshed.serve.protocol import types
 from airshed.serve.protocol.frames import window_of
+from airshed.serve.protocol.values import Window
 from airshed.serve.records.striking import striking_time
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RunOutput:
         """Variables of the output."""
         return list(self.shape.variables)
 
-    def read(self, name: str, index: int, level: int | None, window: types.Window | None) -> AnyArray:
+    def read(self, name: str, index: int, level: int | None, window: Window | None) -> AnyArray:
         """Return a field of a moment, or a part of it."""
         field = self.dataset[name].isel(time=index)
         if level is not None and "level" in field.dims:

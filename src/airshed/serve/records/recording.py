@@ -23,6 +23,7 @@ from airshed.serve.fields.formats import METADATA, all_dims, array_metadata, att
 from airshed.serve.fields.published import Copy, Selection, Shape
 from airshed.serve.protocol import types
 from airshed.serve.protocol.frames import window_of
+from airshed.serve.protocol.values import Window
 
 FOLDER: Final = "recording.zarr"
 _CLOCK: Final = {"seconds": "float64", "step": "int64", "time": "int64"}
@@ -55,7 +56,7 @@ class RecordedFields(Protocol):
     def moments(self) -> Sequence[types.Moment]:
         """Times of the records."""
 
-    def read(self, name: str, index: int, level: int | None, window: types.Window | None) -> AnyArray:
+    def read(self, name: str, index: int, level: int | None, window: Window | None) -> AnyArray:
         """Return a field of a moment, or a part of it."""
 
     def flush(self) -> None:
@@ -211,7 +212,7 @@ class SessionRecords:
                 names = [name for name in self.names if name in other.names]
                 self._submit(self._write, moment, {name: other.read(name, index, None, None) for name in names})
 
-    def read(self, name: str, index: int, level: int | None, window: types.Window | None) -> AnyArray:
+    def read(self, name: str, index: int, level: int | None, window: Window | None) -> AnyArray:
         """Return a field of a moment, or a part of it; raises IndexError for a record that was removed."""
         with self._lock:
             if index >= len(self.moments):
