@@ -124,9 +124,12 @@ def test_the_effect_equals_a_computation_cell_by_cell(runs: tuple[np.ndarray, np
     assert place.before == pytest.approx(before[2:, 0, 2, 2].mean(), rel=1e-6)
     assert (outside.before, outside.greatest) == (None, None)
     limits = {each.name: each for each in found.limits}
-    assert list(limits) == ["WHO", "EU", "EU information", "EU alert"]
-    assert [limits["EU information"].hours_before, limits["EU information"].hours_after] == expected["above"]
-    assert [limits["EU"].hours_before > 0, limits["EU"].hours_after > 0] == expected["8 h"]
+    assert list(limits) == ["WHO guideline", "EU target value", "EU information threshold", "EU alert threshold"]
+    assert [
+        limits["EU information threshold"].hours_before,
+        limits["EU information threshold"].hours_after,
+    ] == expected["above"]
+    assert [limits["EU target value"].hours_before > 0, limits["EU target value"].hours_after > 0] == expected["8 h"]
 
 
 def test_people_are_those_of_the_cities_in_changed_cells(runs: tuple[np.ndarray, np.ndarray]) -> None:

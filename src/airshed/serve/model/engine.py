@@ -21,9 +21,9 @@ from airshed.serve.access.lease import Lease
 from airshed.serve.access.limits import Limits
 from airshed.serve.fields.published import Session
 from airshed.serve.model.advance import Goals, Replays
-from airshed.serve.model.description import air_of, info_of, shape_of, state_of, summary_of
 from airshed.serve.model.allowance import check_count, check_log, states_before
 from airshed.serve.model.copies import FieldRequests
+from airshed.serve.model.description import air_of, info_of, shape_of, state_of, summary_of
 from airshed.serve.model.host import Host
 from airshed.serve.model.requests import Request
 from airshed.serve.model.sessions import AUTHOR, DAY, START, HostedSession

@@ -12,7 +12,7 @@ from airshed.core.arrays import AnyArray, Array
 from airshed.core.constants import EARTH_RADIUS
 from airshed.observations.observation import STANDARD
 from airshed.plot.geography import City, cities
-from airshed.plot.limit_values import LIMIT_VALUES, LimitValue
+from airshed.plot.scales import LIMIT_VALUES, LimitValue
 from airshed.serve.fields.published import Session
 from airshed.serve.protocol import types
 from airshed.serve.protocol.effect import (
@@ -29,7 +29,7 @@ _SHARE: Final = 0.01
 """Default threshold of a change, as a share of the mean value."""
 
 _HOUR, _MARGIN = 3600.0, 400.0
-_LENGTHS: Final = MappingProxyType({"1 h": 1, "8 h": 8, "24 h": 24})
+_LENGTHS: Final = MappingProxyType({"1 h": 1, "3 h": 3, "8 h": 8, "24 h": 24})
 """Means of limit values in hours; longer ones need more than a day."""
 
 
@@ -78,7 +78,7 @@ def _limits(field: types.Variable, found: Comparison) -> Iterator[LimitValue]:
     if field.molar_mass is None or not hourly:
         return
     for each in LIMIT_VALUES.get(field.name, ()):
-        if _LENGTHS.get(each.mean, len(times) + 1) <= len(times):
+        if each.is_in_force and _LENGTHS.get(each.mean, len(times) + 1) <= len(times):
             yield each
 
 
@@ -171,7 +171,7 @@ class _Gauge:
             hours.append(int(above.any(axis=(1, 2)).sum()))
             people.append(int(self._people[above.any(axis=0)].sum()))
         return LimitEffect(
-            name=limit.name, value=limit.value, mean=limit.mean, source=limit.source, hours_before=hours[0],
+            name=f"{limit.set_by} {limit.kind}", value=limit.value, mean=limit.mean, source=limit.source, hours_before=hours[0],
             hours_after=hours[1], people_before=people[0], people_after=people[1],
         )  # fmt: skip
 
