@@ -9,6 +9,18 @@ const step = async (page) => Number(await clock(page).getAttribute("data-step"))
 const atStep = (page, count) =>
   page.waitForFunction((expected) => Number(document.querySelector(".clock")?.dataset.step) >= expected, count);
 const status = (page, expected) => page.waitForSelector(`.clock[data-status="${expected}"]`);
+/** Request one step of the model by its key. */
+async function advance(page) {
+  await page.evaluate(() => document.activeElement?.blur());
+  await page.keyboard.press(".");
+}
+
+/** Limit the steps per second in the menu of the model. */
+async function slowDown(page, steps) {
+  await page.getByRole("button", { name: "More ways to run the model" }).click();
+  await page.locator(".speed select").selectOption(steps);
+  await page.keyboard.press("Escape");
+}
 const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /** Return the position of a place on the screen, from the visible area of the map. */
@@ -28,14 +40,14 @@ const scale = async (page) => {
 export async function plays({ open }) {
   const page = await open();
   const title = await page.locator(".top .title").innerText();
-  await page.getByRole("button", { name: "One step" }).click();
+  await advance(page);
   await atStep(page, 1);
   const stepped = await step(page);
-  await page.locator(".speed select").selectOption("20");
-  await page.getByRole("button", { name: "Run the model" }).click();
+  await slowDown(page, "20");
+  await page.getByRole("button", { name: "Run the model", exact: true }).click();
   await status(page, "running");
   await atStep(page, stepped + 3);
-  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("button", { name: "Pause the model" }).click();
   await status(page, "paused");
   const paused = await step(page);
   await page.waitForTimeout(400);
@@ -67,7 +79,7 @@ export async function sums({ open, given }) {
   await page.getByText("All tables").click();
   const table = page.getByRole("region", { name: given.table });
   await table.waitFor();
-  await page.getByRole("button", { name: "One step" }).click();
+  await advance(page);
   await atStep(page, 1);
   await page.waitForFunction((name) => [...document.querySelectorAll(`[aria-label="${name}"] td`)].some((each) => each.innerText !== "0"), given.table);
   const rows = await table.locator("tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.innerText)));
@@ -90,7 +102,7 @@ export async function looks({ open, given }) {
   await page.waitForSelector(".map[data-version]:not([data-version=''])");
   await page.mouse.click(...(await pixel(page, ...given.place)));
   for (let k = 1; k <= 3; k++) {
-    await page.getByRole("button", { name: "One step" }).click();
+    await advance(page);
     await atStep(page, k);
   }
   await page.waitForFunction(() => document.querySelectorAll(".chart .curve").length === 2);
@@ -112,7 +124,7 @@ export async function branches({ open, given, ask }) {
   await page.getByRole("button", { name: "On a branch" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".map[data-version]:not([data-version=''])").length === 2);
   const names = await page.locator(".which").allInnerTexts();
-  await page.getByRole("button", { name: "One step" }).click();
+  await advance(page);
   await atStep(page, 1);
   await page.keyboard.press("d");
   await page.waitForFunction(() => document.querySelectorAll(".map").length === 1);
@@ -125,10 +137,10 @@ export async function branches({ open, given, ask }) {
     globalThis.blanks = 0;
     new MutationObserver(() => (globalThis.blanks += document.querySelectorAll(".map .blank").length)).observe(document.body, { subtree: true, childList: true });
   });
-  await page.locator(".speed select").selectOption("5"); // slow enough for a frame of each step
-  await page.getByRole("button", { name: "Run the model" }).click();
+  await slowDown(page, "5"); // slow enough for a frame of each step
+  await page.getByRole("button", { name: "Run the model", exact: true }).click();
   await atStep(page, 6);
-  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("button", { name: "Pause the model" }).click();
   return { ...seen, blanks: await page.evaluate(() => globalThis.blanks), drawn: Number(await page.locator(".map").getAttribute("data-version")) };
 }
 
@@ -191,7 +203,7 @@ export async function releases({ open, given, ask }) {
   await page.getByLabel("Rate [kg/s]").fill("50");
   await page.getByRole("button", { name: "Release", exact: true }).click();
   await page.waitForFunction(() => document.querySelector(".notice.done")?.innerText.includes("released"));
-  await page.getByRole("button", { name: "One step" }).click();
+  await advance(page);
   await atStep(page, 1);
   const during = await ask("look");
   await page.keyboard.press("z");
@@ -224,7 +236,7 @@ export async function scrolls({ open, given }) {
   for (let k = 1; k <= 3; k++) {
     await page.keyboard.press(".");
     await atStep(page, k);
-    await page.waitForFunction((expected) => Number(document.querySelector('.ring input').max) >= expected, k);
+    await page.waitForFunction((expected) => Number(document.querySelector(".map").dataset.version) >= expected, k);
     seen.push(await read());
   }
   const again = [];
@@ -247,7 +259,7 @@ export async function reconnects({ open, ask }) {
   const drawn = await page.locator(".map").getAttribute("data-version");
   await ask("start");
   await page.waitForSelector('[data-connection="open"]');
-  await page.getByRole("button", { name: "One step" }).click();
+  await advance(page);
   await atStep(page, 1);
   return { message, drawn, overlay: await page.locator(".overlay").count() };
 }
@@ -255,16 +267,16 @@ export async function reconnects({ open, ask }) {
 /** Two windows: one has control, the other is refused, requests control and gets it. */
 export async function hands({ open }) {
   const [one, two] = [await open(), await open()];
-  await one.getByRole("button", { name: "One step" }).click();
+  await advance(one);
   await atStep(one, 1);
   await atStep(two, 1);
-  await two.getByRole("button", { name: "One step" }).click();
+  await advance(two);
   await two.waitForSelector(".notice.problem");
   const refused = await two.locator(".notice.problem").innerText();
   await two.getByRole("button", { name: "request control" }).click();
   await one.getByRole("button", { name: "hand over" }).click();
   await two.waitForFunction(() => document.querySelector(".controller")?.innerText.includes("you have control"));
-  await two.getByRole("button", { name: "One step" }).click();
+  await advance(two);
   await atStep(one, 2);
   return { refused };
 }

@@ -4,12 +4,14 @@ import "./styles/index.css";
 import { listen } from "./state/bindings";
 import { leave } from "./state/actions";
 import { followCompanions } from "./state/companions";
+import { openDockForContent } from "./state/layout";
 import { followRecords } from "./state/recorded";
 import { followOpening } from "./state/opening";
 import { unit } from "./state/scale";
 import { begin } from "./state/store";
 import { look, read, view, written } from "./state/view";
 import { watch } from "./state/subscriptions";
+import { followRecording } from "./state/timeline";
 import { App } from "./ui/frame/App";
 
 const from = read(location.hash);
@@ -19,6 +21,8 @@ watch();
 followOpening(from?.at != null || matchMedia("(prefers-reduced-motion: reduce)").matches);
 followRecords();
 followCompanions(() => unit.value?.byAir ?? false);
+followRecording();
+openDockForContent();
 listen();
 addEventListener("hashchange", () => {
   const next = read(location.hash);

@@ -1,8 +1,8 @@
 // Small documents of the protocol for the tests.
 import type { Frame } from "../src/protocol/frames";
-import type { FrameHeader, GridInfo, ModelInfo, Variable } from "../src/protocol/types";
+import type { FrameHeader, GridInfo, ModelInfo, SessionState, Variable } from "../src/protocol/types";
 import type { Schema } from "../src/state/settings";
-import { arrived, past } from "../src/state/store";
+import { arrived, past, sessions } from "../src/state/store";
 import { read, view } from "../src/state/view";
 
 export function gridInfo(lon: number[], lat: number[], bounds: number[][] | null = null): GridInfo {
@@ -69,6 +69,15 @@ export function model(variables: Variable[], more: Partial<GridInfo> = {}): Mode
 export function receive(session: string, seconds: number, values: number[], more: Partial<FrameHeader> = {}): void {
   past(session).add(frame(seconds, { time: new Date(1000 * seconds).toISOString(), ...more }, Float32Array.from(values)));
   arrived.value += 1;
+}
+
+/** Set the state of the displayed session: a run from `begin` to `end` that has reached `seconds`. */
+export function reach(seconds: number, { begin = 0, end = 86400, ...more }: Partial<SessionState> = {}): SessionState {
+  const state = {
+    session: "main", title: "", case: "sample", status: "paused", step: 0, begin, end, seconds, time: new Date(1000 * seconds).toISOString(), ...more,
+  } as unknown as SessionState;
+  sessions.value = { main: state };
+  return state;
 }
 
 /** Set the view to its default with a change. */

@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { ModelInfo } from "../src/protocol/types";
 import { Past } from "../src/state/past";
-import { moved } from "../src/state/playback";
 import { distance } from "../src/maths/sphere";
 import { added, enter, forget, groups, knobs, pending, tables } from "../src/state/settings";
 import { infos } from "../src/state/store";
@@ -105,14 +104,6 @@ describe("recorded frames", () => {
     past.merge([recorded(60, 9)]);
     past.add(live(90));
     expect(past.extremes).toEqual([0, 4, 0, 9]);
-  });
-
-  it("are played from one to the next, and from the start after the last", () => {
-    const past = new Past();
-    past.merge([recorded(0), recorded(3600), recorded(7200)]);
-    expect(moved(past.frames, 0, 0.1)).toBeCloseTo(1080);
-    expect(moved(past.frames, 7100, 1)).toBe(0);
-    expect(moved(past.frames, 3600, 0)).toBe(3600);
   });
 });
 

@@ -6,7 +6,7 @@ import { BINDINGS, climb, helpOpen, listen, nextRange, nextUnit, scroll } from "
 import { cursor, infos } from "../src/state/store";
 import { choose, clickAt, drawn, releaseAt, tool } from "../src/state/tools";
 import { displayedTime, look, showTime, view } from "../src/state/view";
-import { field, model, receive, see } from "./samples";
+import { field, model, reach, receive, see } from "./samples";
 
 beforeEach(() => {
   see({ variable: "O3" });
@@ -102,6 +102,7 @@ describe("keys of the page", () => {
 
   it("look back from frame to frame, and return to the present", () => {
     for (const seconds of [0, 60, 120]) receive("main", seconds, [1]);
+    reach(120);
     const visited = [-1, -1, -1, 1, 1, 1].map((frames) => {
       scroll(frames);
       return displayedTime.value;

@@ -3,6 +3,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { cellAt, centreOf, lonLatOf, placeText, valueAt, type Place } from "../maths/grid";
 import { number } from "../maths/format";
+import { mapEdges } from "../state/layout";
 import { comparing, difference, exceeded, fields, limitText, unit, type Shown } from "../state/scale";
 import { placeName } from "../state/place_names";
 import { cursor, geography, grid, infos } from "../state/store";
@@ -16,19 +17,23 @@ import { WindLayer } from "./WindLayer";
 
 const MARGIN = 12;
 /** Areas covered by the colour scale at the lower left, and by the readout at the top [pixels]. */
-const LEGEND = { width: 384, height: 96 };
+const LEGEND = { width: 384, height: 118 };
 const TOP = 46;
 
-/** Return the selected camera, or one that shows the whole map next to the legend: above it or to its right. */
+/** Return the selected camera, or one that shows the whole map in the free area next to the legend: above it or to its right. */
 function cameraFor(width: number, height: number): Camera {
   const map = grid.value ?? { west: -180, east: 180, south: -90, north: 90 };
   const chosen = view.value.camera;
   if (chosen) return { lon: chosen[0], lat: chosen[1], scale: chosen[2], width, height, ...(grid.value?.flat && { flat: true }) };
-  const above = fit(map, width, height - LEGEND.height - TOP, MARGIN);
-  const beside = fit(map, width - LEGEND.width, height, MARGIN);
-  return beside.scale > above.scale
-    ? { ...panned({ ...beside, width, height }, LEGEND.width / 2, 0), lat: beside.lat }
-    : { ...panned({ ...above, width, height }, 0, (TOP - LEGEND.height) / 2) };
+  const { top, right, bottom } = mapEdges.value;
+  const [across, up] = [width - right, height - top - bottom];
+  const above = fit(map, across, up - LEGEND.height - TOP, MARGIN);
+  const beside = fit(map, across - LEGEND.width, up, MARGIN);
+  const [whole, x, y] = beside.scale > above.scale
+    ? [beside, LEGEND.width + (across - LEGEND.width) / 2, top + up / 2]
+    : [above, across / 2, top + TOP + (up - LEGEND.height - TOP) / 2];
+  const raised = panned({ ...whole, width, height }, 0, y - height / 2);
+  return panned(raised, x - width / 2, 0); // the scale of longitude depends on the new latitude
 }
 
 export function MapView({ session }: { session: string }) {

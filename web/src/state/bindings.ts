@@ -1,14 +1,16 @@
 // Keyboard shortcuts. The help is generated from this list.
 import { signal } from "@preact/signals";
-import { branch, play, pause, restart, step, toggle, undo } from "./actions";
-import { hasModel, playing, togglePlayback } from "./playback";
+import { branch, play, pause, step, toggle, undo } from "./actions";
+import { isDockOpen, openDock } from "./layout";
+import { playing, togglePlayback } from "./playback";
 import { range, unit, units } from "./scale";
-import { level, past, variable } from "./store";
-import { displayedTime, look, PANELS, showTime, view, type Theme, type Wind } from "./view";
+import { level, variable } from "./store";
+import { first, neighbour, timeline } from "./timeline";
+import { displayedTime, look, PANELS, showTime, view, type Panel, type Theme, type Wind } from "./view";
 
 export interface Binding {
   keys: string[];
-  group: "Time" | "Map" | "Run" | "Page";
+  group: "Time" | "Map" | "Model" | "What if" | "Page";
   text: string;
   run(): void;
 }
@@ -20,14 +22,10 @@ const THEMES: Theme[] = ["auto", "light", "dark"];
 
 const after = <T,>(all: readonly T[], one: T): T => all[(all.indexOf(one) + 1) % all.length] as T;
 
-/** Move by a number of frames in the stored past; after its end comes the present. */
+/** Move by a number of recorded hours; after the last one comes the present. */
 export function scroll(frames: number): void {
   playing.value = false;
-  const kept = past(view.value.session).frames;
-  const now = displayedTime.value;
-  const at = now === null ? kept.length - 1 : kept.findLastIndex((each) => each.header.seconds <= now);
-  const next = Math.max(at + frames, 0);
-  showTime(next >= kept.length - 1 ? null : (kept[next]?.header.seconds ?? null));
+  if (timeline.value) showTime(neighbour(timeline.value, displayedTime.value, frames));
 }
 
 export function climb(levels: number): void {
@@ -47,14 +45,15 @@ export function nextRange(): void {
 }
 
 export const BINDINGS: Binding[] = [
-  { keys: [" "], group: "Time", text: "Run or pause", run: () => void (hasModel() ? toggle() : togglePlayback()) },
-  { keys: ["h"], group: "Time", text: "Play the stored hours", run: togglePlayback },
-  { keys: ["."], group: "Time", text: "One step", run: () => void step() },
-  { keys: ["e"], group: "Time", text: "Run to the end", run: () => void play() },
-  { keys: ["p"], group: "Time", text: "Pause", run: () => void pause() },
-  { keys: ["j"], group: "Time", text: "Previous frame", run: () => scroll(-1) },
-  { keys: ["k"], group: "Time", text: "Next frame", run: () => scroll(1) },
-  { keys: ["n"], group: "Time", text: "Return to the present", run: () => showTime(null) },
+  { keys: [" "], group: "Time", text: "Play or stop the recorded hours", run: togglePlayback },
+  { keys: ["j"], group: "Time", text: "Previous hour", run: () => scroll(-1) },
+  { keys: ["k"], group: "Time", text: "Next hour", run: () => scroll(1) },
+  { keys: ["Home"], group: "Time", text: "First recorded hour", run: () => timeline.value && showTime(first(timeline.value)) },
+  { keys: ["n", "End"], group: "Time", text: "Latest hour; follow the run", run: () => showTime(null) },
+  { keys: ["m"], group: "Model", text: "Run or pause the model", run: () => void toggle() },
+  { keys: ["."], group: "Model", text: "One step of the model", run: () => void step() },
+  { keys: ["e"], group: "Model", text: "Run the model to the end", run: () => void play() },
+  { keys: ["p"], group: "Model", text: "Pause the model", run: () => void pause() },
   { keys: ["]"], group: "Map", text: "One level up", run: () => climb(1) },
   { keys: ["["], group: "Map", text: "One level down", run: () => climb(-1) },
   { keys: ["u"], group: "Map", text: "Next unit", run: nextUnit },
@@ -64,12 +63,12 @@ export const BINDINGS: Binding[] = [
   { keys: ["c"], group: "Map", text: "Contours", run: () => look({ contours: !view.value.contours }) },
   { keys: ["w"], group: "Map", text: "Wind: arrows, particles, none", run: () => look({ wind: after(WINDS, view.value.wind) }) },
   { keys: ["f"], group: "Map", text: "Whole map", run: () => look({ camera: null }) },
-  { keys: ["z"], group: "Run", text: "Undo the last change", run: () => void undo() },
-  { keys: ["b"], group: "Run", text: "Branch from here", run: () => void branch() },
-  { keys: ["d"], group: "Run", text: "Two runs side by side, or their difference",
+  { keys: ["z"], group: "What if", text: "Undo the last change", run: () => void undo() },
+  { keys: ["b"], group: "What if", text: "Branch from here", run: () => void branch() },
+  { keys: ["d"], group: "What if", text: "Two runs side by side, or their difference",
     run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
-  { keys: ["Home"], group: "Run", text: "Return to the start of the case", run: () => void restart() },
   { keys: PANELS.map((_, k) => String(k + 1)), group: "Page", text: "Panels, from first to last", run: () => undefined },
+  { keys: ["o"], group: "Page", text: "Show or hide the panels", run: () => openDock(!isDockOpen.value) },
   { keys: ["t"], group: "Page", text: "Light, dark or system theme", run: () => look({ theme: after(THEMES, view.value.theme) }) },
   { keys: ["?"], group: "Page", text: "This list", run: () => (helpOpen.value = !helpOpen.value) },
 ];
@@ -77,13 +76,18 @@ export const BINDINGS: Binding[] = [
 const TYPING = new Set(["INPUT", "SELECT", "TEXTAREA"]);
 const PRESSED = new Set(["BUTTON", "SUMMARY", "A"]);
 /** Inputs without text, and the keys that they use. */
-const MOVED: Record<string, string[]> = { range: ["Home"], checkbox: [" "] };
+const MOVED: Record<string, string[]> = { range: ["Home", "End"], checkbox: [" "] };
 
 /** Return whether a key is for the focused element instead of the page. */
 function isTaken(target: HTMLElement, key: string): boolean {
   const own = target instanceof HTMLInputElement ? MOVED[target.type] : undefined;
   if (own) return own.includes(key);
   return TYPING.has(target.tagName) || (key === " " && PRESSED.has(target.tagName));
+}
+
+function showPanel(panel: Panel): void {
+  look({ panel });
+  openDock(true);
 }
 
 export function listen(): void {
@@ -93,7 +97,7 @@ export function listen(): void {
     if (target.closest("dialog") && event.key !== "?") return;
     const panel = PANELS[Number(event.key) - 1];
     const found = BINDINGS.find((each) => each.keys.includes(event.key));
-    if (panel) look({ panel });
+    if (panel) showPanel(panel);
     else if (found) found.run();
     else return;
     event.preventDefault();

@@ -1,14 +1,16 @@
-// Playback of the stored hours: the displayed past time moves from frame to frame, with interpolation in between.
-import { signal } from "@preact/signals";
-import type { Frame } from "../protocol/frames";
-import { past, sessions } from "./store";
-import { displayedTime, movingTime, playhead, showTime, view } from "./view";
+// Playback of the recorded hours: the displayed time moves continuously, at the rate of the screen. The model does not run.
+import { computed, effect, signal } from "@preact/signals";
+import { span } from "../maths/format";
+import { remembered } from "./preferences";
+import { notify, sessions } from "./store";
+import { first, last, timeline, type Timeline } from "./timeline";
+import { displayedTime, movingTime, moveTo, playhead, showTime, view } from "./view";
 
 export const playing = signal(false);
-
-/** Frames that are played in a second. */
-const PACE = 3;
-let clock: number | null = null;
+/** Recorded intervals that are played in a second. */
+export const PACES = [1, 3, 6, 12];
+export const pace = remembered("pace", 3, (value) => PACES.includes(value as number));
+export const isLoop = remembered("loop", true, (value) => typeof value === "boolean");
 
 /** Time between two updates of all parts but the picture [ms]. */
 const FOLLOWING = 200;
@@ -17,40 +19,74 @@ let followed = -Infinity;
 /** Whether a session has a model, which can be run and steered. */
 export const hasModel = (name: string = view.value.session): boolean => !sessions.value[name]?.recorded;
 
-/** Begin to play the stored hours, from the displayed one or from the first, or stop. */
+/** Whether there are two hours to play. */
+export const isPlayable = computed(() => (timeline.value?.times.length ?? 0) > 1);
+
+/** Return the recorded time that a pace plays in a second, such as "3 h". */
+export function paceText(of: number): string {
+  return span(of * (timeline.value ? interval(timeline.value) : 3600));
+}
+
+/** Time that counts as one recorded interval: shorter where less is recorded [s]. */
+const interval = (of: Timeline): number => Math.min(of.every, (last(of) - start(of)) / 2 || of.every);
+
+/** Play the recorded hours from the displayed one, or stop. */
 export function togglePlayback(): void {
-  playing.value = !playing.value && past(view.value.session).frames.length > 1;
+  if (playing.value) stopPlayback();
+  else if (isPlayable.value) startPlayback();
+  else notify("problem", "No hours are recorded yet. Run the model first (key m).");
+}
+
+let clock: number | null = null;
+
+/** Play from a time [s]: by default the displayed one, or the first one where that is the last. */
+export function startPlayback(from: number | null = displayedTime.value): void {
+  const of = timeline.value;
+  if (!of) return;
+  moveTo(from === null || from >= last(of) ? start(of) : Math.max(from, first(of)));
+  playing.value = true;
   clock = null;
-  if (!playing.value) return stopPlayback();
-  movingTime.value = playhead.value = displayedTime.value ?? past(view.value.session).frames[0]?.header.seconds ?? null;
   requestAnimationFrame(tick);
 }
 
 /** Stop, and stay at the displayed time. */
-function stopPlayback(): void {
+export function stopPlayback(): void {
   playing.value = false;
   showTime(playhead.value ?? displayedTime.value);
 }
 
 function tick(now: number): void {
+  const of = timeline.value;
   if (!playing.value) return;
-  const { frames } = past(view.value.session);
-  if (playhead.value === null || frames.length < 2) {
-    playing.value = false; // the user has returned to the present
+  if (playhead.value === null || !of) {
+    playing.value = false; // the reader has selected another time
     return;
   }
-  playhead.value = moved(frames, playhead.value, clock === null ? 0 : (now - clock) / 1000);
-  if (now - followed >= FOLLOWING) [movingTime.value, followed] = [playhead.value, now];
+  const next = moved(of, playhead.value, clock === null ? 0 : (now - clock) / 1000);
   clock = now;
+  playhead.value = next;
+  if (now - followed >= FOLLOWING) [movingTime.value, followed] = [next, now];
+  if (next >= last(of) && !isLoop.value) return stopPlayback();
   requestAnimationFrame(tick);
 }
 
-/** Return the time [s] that follows a displayed one after some seconds of playback; after the last frame comes the first. */
-export function moved(frames: readonly Frame[], from: number, elapsed: number): number {
-  const times = frames.map((each) => each.header.seconds);
-  const [first = 0, last = 0] = [times[0], times.at(-1)];
-  const next = times.find((each) => each > from) ?? last;
-  const before = times.findLast((each) => each <= from) ?? first;
-  const to = from + elapsed * PACE * Math.max(next - before, (last - first) / 1000);
-  return to >= last ? first : to;
+/** The first time that is played: spin-up is left out where the case itself has two recorded hours. */
+const start = (of: Timeline): number => {
+  const own = of.times.filter((each) => each >= 0);
+  return (own.length > 1 ? own[0] : of.times[0]) ?? of.present;
+};
+
+/** Longest step of playback [s of the reader]: a page in the background does not jump when it returns. */
+const LONGEST = 0.25;
+
+/** Return the time that follows a displayed one after some seconds of playback; after the last hour comes the first. */
+export function moved(of: Timeline, from: number, elapsed: number): number {
+  const next = from + Math.min(elapsed, LONGEST) * pace.value * interval(of);
+  if (next < last(of)) return next;
+  return isLoop.value && from >= last(of) ? start(of) : last(of);
 }
+
+/** End playback when the reader follows a link or changes the run. */
+effect(() => {
+  if (movingTime.value === null) playing.value = false;
+});

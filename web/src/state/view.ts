@@ -61,6 +61,11 @@ export const playhead = signal<number | null>(null);
 /** The displayed past time [s]; null for the present. Frames outside the recorded hours are those of the nearest hour. */
 export const displayedTime = computed<number | null>(() => movingTime.value ?? view.value.at);
 
+/** Move to a time [s] that a click or a stop will select. */
+export function moveTo(seconds: number): void {
+  movingTime.value = playhead.value = seconds;
+}
+
 /** Display a past time [s], or the present with null. */
 export function showTime(seconds: number | null): void {
   movingTime.value = playhead.value = null;

@@ -1,7 +1,8 @@
-// The page: title, maps, time controls, panels, and messages where there is nothing to show.
-import { useEffect } from "preact/hooks";
+// The page: maps that fill the window, the bars and the dock over them, and messages where there is nothing to show.
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { MapView, Readout } from "../../map/MapView";
 import { helpOpen } from "../../state/bindings";
+import { isNarrow, observeCovered } from "../../state/layout";
 import { comparing } from "../../state/scale";
 import { connection, infos, sessions } from "../../state/store";
 import { view, watched } from "../../state/view";
@@ -16,8 +17,10 @@ import { TopBar } from "./TopBar";
 
 export function App() {
   const maps = comparing.value ? watched.value.slice(0, 1) : watched.value;
+  const page = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => observeCovered(page.current!), [isNarrow.value]);
   return (
-    <div class="page">
+    <div class="page" ref={page}>
       <TopBar />
       <main class="stage">
         <div class="maps" data-count={maps.length}>
@@ -33,8 +36,8 @@ export function App() {
         <Recorded />
         <Overlay />
       </main>
-      <Dock />
       <TimeBar />
+      <Dock />
       <Notices />
       {helpOpen.value && <Help />}
       <Title />
