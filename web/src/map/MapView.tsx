@@ -19,6 +19,7 @@ const MARGIN = 12;
 /** Areas covered by the colour scale at the lower left, and by the readout at the top [pixels]. */
 const LEGEND = { width: 384, height: 118 };
 const TOP = 46;
+const SMALL = 360;
 
 /** Return the selected camera, or one that shows the whole map in the free area next to the legend: above it or to its right. */
 function cameraFor(width: number, height: number): Camera {
@@ -27,11 +28,12 @@ function cameraFor(width: number, height: number): Camera {
   if (chosen) return { lon: chosen[0], lat: chosen[1], scale: chosen[2], width, height, ...(grid.value?.flat && { flat: true }) };
   const { top, right, bottom } = mapEdges.value;
   const [across, up] = [width - right, height - top - bottom];
-  const above = fit(map, across, up - LEGEND.height - TOP, MARGIN);
+  const bars = up > SMALL ? LEGEND.height + TOP : 0; // in a small area the colour scale covers a part of the map
+  const above = fit(map, across, up - bars, MARGIN);
   const beside = fit(map, across - LEGEND.width, up, MARGIN);
   const [whole, x, y] = beside.scale > above.scale
     ? [beside, LEGEND.width + (across - LEGEND.width) / 2, top + up / 2]
-    : [above, across / 2, top + TOP + (up - LEGEND.height - TOP) / 2];
+    : [above, across / 2, top + (bars && TOP) + (up - bars) / 2];
   const raised = panned({ ...whole, width, height }, 0, y - height / 2);
   return panned(raised, x - width / 2, 0); // the scale of longitude depends on the new latitude
 }

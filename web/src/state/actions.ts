@@ -34,7 +34,7 @@ function refuse(name: string, error: unknown): void {
 
 /** Sessions that advance together: both where two are compared. */
 async function all(request: Command): Promise<void> {
-  showTime(null);
+  if (request.kind !== "pause") showTime(null);
   await Promise.all(watched.value.map((name) => command(name, request)));
 }
 

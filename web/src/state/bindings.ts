@@ -10,6 +10,8 @@ import { displayedTime, look, PANELS, showTime, view, type Panel, type Theme, ty
 
 export interface Binding {
   keys: string[];
+  /** Text in the help, where it differs from the keys. */
+  shown?: string[];
   group: "Time" | "Map" | "Model" | "What if" | "Page";
   text: string;
   run(): void;
@@ -67,7 +69,7 @@ export const BINDINGS: Binding[] = [
   { keys: ["b"], group: "What if", text: "Branch from here", run: () => void branch() },
   { keys: ["d"], group: "What if", text: "Two runs side by side, or their difference",
     run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
-  { keys: PANELS.map((_, k) => String(k + 1)), group: "Page", text: "Panels, from first to last", run: () => undefined },
+  { keys: PANELS.map((_, k) => String(k + 1)), shown: ["1", "–", String(PANELS.length)], group: "Page", text: "Panels, from first to last", run: () => undefined },
   { keys: ["o"], group: "Page", text: "Show or hide the panels", run: () => openDock(!isDockOpen.value) },
   { keys: ["t"], group: "Page", text: "Light, dark or system theme", run: () => look({ theme: after(THEMES, view.value.theme) }) },
   { keys: ["?"], group: "Page", text: "This list", run: () => (helpOpen.value = !helpOpen.value) },

@@ -53,7 +53,7 @@ export function timelineOf(state: SessionState, recording: RecordingInfo | null,
   const gaps = times.slice(1).map((each, k) => each - (times[k] ?? 0));
   return {
     session: state.session, begin: state.begin, end: Math.max(state.end, state.seconds), present: state.seconds, times,
-    every: recording?.every || Math.max(...gaps, 0) || 3600, zero: Date.parse(state.time) - 1000 * state.seconds,
+    every: recording?.every || Math.max(...gaps, 0) || 3600, zero: Math.round(Date.parse(state.time) / 1000 - state.seconds) * 1000,
   };
 }
 

@@ -19,7 +19,7 @@ export function Help() {
             <h3>{group}</h3>
             <dl>
               {BINDINGS.filter((each) => each.group === group).map((each) => (
-                <Row key={each.text} keys={each.keys.map((key) => NAMES[key] ?? key)} text={each.text} />
+                <Row key={each.text} keys={each.shown ?? each.keys.map((key) => NAMES[key] ?? key)} text={each.text} />
               ))}
             </dl>
           </section>

@@ -24,7 +24,7 @@ function Playback() {
     <div class="playback" role="group" aria-label="Playback of the recorded hours">
       <button type="button" class="play main" onClick={togglePlayback} disabled={!isPlayable.value}
         title={isPlayable.value ? "Play the recorded hours (space)" : "No hours are recorded yet"} aria-label={playing.value ? "Stop the playback" : "Play the recorded hours"}>
-        <Icon name={playing.value ? "pause" : "play"} /> {playing.value ? "Stop" : "Play"}
+        <Icon name={playing.value ? "pause" : "play"} /> <span>{playing.value ? "Stop" : "Play"}</span>
       </button>
       <label title={`Speed of the playback: ${paceText(pace.value)} per second`}>
         <span class="hidden">Speed of the playback</span>

@@ -45,6 +45,9 @@ const textOf = (of: Timeline, seconds: number): string => `${dayText(timeOf(of, 
 /** Return the hour of a time, or its day where days matter more. */
 const shortText = (of: Timeline, seconds: number): string => (isLong(of) ? dayText : clockText)(timeOf(of, seconds), zone.value);
 
+/** Distance from the tick before within which the last one has no text, because its text is shifted to the left [pixels]. */
+const CLOSE = 62;
+
 /** Names of days and hours, or of months and days; spin-up has its name only. */
 function Axis({ of, width }: { of: Timeline; width: number }) {
   const part = spinUpPart(of);
@@ -59,8 +62,10 @@ function Axis({ of, width }: { of: Timeline; width: number }) {
           {nameFor(each.names, width * (at(each.to) - at(each.from)))}
         </span>
       ))}
-      {ticks(from, to, own, zone.value).map((each) => (
-        <span class="tick" key={each.time} style={{ left: percent(at(each.time)) }} data-edge={width * (1 - at(each.time)) < 20 ? "right" : width * at(each.time) < 20 ? "left" : ""}>{each.text}</span>
+      {ticks(from, to, own, zone.value).map((each, k, all) => (
+        <span class="tick" key={each.time} style={{ left: percent(at(each.time)) }} data-edge={width * (1 - at(each.time)) < 20 ? "right" : width * at(each.time) < 20 ? "left" : ""}>
+          {k === all.length - 1 && k > 0 && width * (at(each.time) - at(all[k - 1]?.time ?? 0)) < CLOSE ? "" : each.text}
+        </span>
       ))}
     </div>
   );
@@ -136,6 +141,7 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
       offered.value = null;
       if (at > of.present + NEAR * perPixel(of) && hasModel()) {
         offered.value = rounded(at, of, perPixel(of));
+        hovered.value = null;
         return;
       }
       dragging.current = true;
@@ -147,7 +153,7 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
       const of = timeline.value;
       if (!of) return;
       const at = pointed(event, of);
-      hovered.value = event.pointerType === "mouse" && !dragging.current ? at : null;
+      hovered.value = event.pointerType === "mouse" && !dragging.current && offered.value === null ? at : null;
       if (dragging.current) movingTime.value = within(of, at);
     },
     onPointerUp(event: PointerEvent) {
@@ -181,6 +187,6 @@ const ROUND = [60, 300, 600, 900, 1800, 3600, 3 * 3600, 6 * 3600, 86400];
 
 /** Return a time rounded to what a pointer can distinguish, at most the end of the case. */
 function rounded(seconds: number, of: Timeline, perPixel: number): number {
-  const step = ROUND.find((each) => each >= NEAR * perPixel) ?? 86400;
+  const step = ROUND.find((each) => each >= 2 * NEAR * perPixel) ?? 86400;
   return Math.min(Math.max(Math.round(seconds / step) * step, of.present + 1), of.end);
 }
