@@ -44,10 +44,10 @@ export async function plays({ open }) {
   await atStep(page, 1);
   const stepped = await step(page);
   await slowDown(page, "20");
-  await page.getByRole("button", { name: "Run the model", exact: true }).click();
+  await page.getByRole("button", { name: "Run model" }).click();
   await status(page, "running");
   await atStep(page, stepped + 3);
-  await page.getByRole("button", { name: "Pause the model" }).click();
+  await page.getByRole("button", { name: "Pause model" }).click();
   await status(page, "paused");
   const paused = await step(page);
   await page.waitForTimeout(400);
@@ -138,9 +138,9 @@ export async function branches({ open, given, ask }) {
     new MutationObserver(() => (globalThis.blanks += document.querySelectorAll(".map .blank").length)).observe(document.body, { subtree: true, childList: true });
   });
   await slowDown(page, "5"); // slow enough for a frame of each step
-  await page.getByRole("button", { name: "Run the model", exact: true }).click();
+  await page.getByRole("button", { name: "Run model" }).click();
   await atStep(page, 6);
-  await page.getByRole("button", { name: "Pause the model" }).click();
+  await page.getByRole("button", { name: "Pause model" }).click();
   return { ...seen, blanks: await page.evaluate(() => globalThis.blanks), drawn: Number(await page.locator(".map").getAttribute("data-version")) };
 }
 

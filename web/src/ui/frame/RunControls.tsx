@@ -19,7 +19,7 @@ export function RunControls() {
         {running ? "Follow the run" : "Latest hour"}
       </button>
       <button type="button" class="model" onClick={() => void toggle()} disabled={!state || state.status === "ended"} aria-pressed={running}
-        title="Compute further hours, or pause (m)" aria-label={running ? "Pause the model" : "Run the model"}>
+        title="Compute further hours, or pause (m)">
         <Icon name={running ? "pause" : "model"} /> {running ? "Pause model" : "Run model"}
       </button>
       <button type="button" class="more" aria-label="More ways to run the model" title="Step, run until, speed" {...{ popovertarget: "run-menu" }}><Icon name="menu" /></button>
