@@ -5,7 +5,7 @@ import { isLoop, isPlayable, moved, pace, paceText, playing, startPlayback, stop
 import { remembered } from "../src/state/preferences";
 import { infos, notices } from "../src/state/store";
 import { first, last, nearest, neighbour, position, shownTime, spinUpPart, timeAt, timeline, timelineOf, type Timeline } from "../src/state/timeline";
-import { displayedTime, movingTime, read, showTime, view, written } from "../src/state/view";
+import { displayedTime, moveTo, read, showTime, view, written } from "../src/state/view";
 import { field, model, reach, receive, see } from "./samples";
 
 const HOUR = 3600;
@@ -63,7 +63,7 @@ describe("the displayed time", () => {
   it("is part of the address, the moving one is not", () => {
     showTime(HOUR);
     expect(read(written(view.value))?.at).toBe(HOUR);
-    movingTime.value = 2 * HOUR;
+    moveTo(2 * HOUR);
     expect([displayedTime.value, view.value.at]).toEqual([2 * HOUR, HOUR]);
     showTime(null);
     expect([displayedTime.value, read(written(view.value))?.at]).toEqual([null, null]);
@@ -99,7 +99,7 @@ describe("playback", () => {
     expect([isPlayable.value, first(timeline.value!), last(timeline.value!)]).toEqual([true, 0, 2 * HOUR]);
     togglePlayback();
     expect([playing.value, displayedTime.value]).toEqual([true, 0]);
-    movingTime.value = HOUR;
+    moveTo(HOUR);
     stopPlayback();
     expect([playing.value, view.value.at]).toEqual([false, HOUR]);
     startPlayback();

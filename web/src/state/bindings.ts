@@ -12,7 +12,7 @@ export interface Binding {
   keys: string[];
   /** Text in the help, where it differs from the keys. */
   shown?: string[];
-  group: "Time" | "Map" | "Model" | "What if" | "Page";
+  group: "Time" | "Map" | "Model" | "Scenario" | "Page";
   text: string;
   run(): void;
 }
@@ -65,9 +65,9 @@ export const BINDINGS: Binding[] = [
   { keys: ["c"], group: "Map", text: "Contours", run: () => look({ contours: !view.value.contours }) },
   { keys: ["w"], group: "Map", text: "Wind: arrows, particles, none", run: () => look({ wind: after(WINDS, view.value.wind) }) },
   { keys: ["f"], group: "Map", text: "Whole map", run: () => look({ camera: null }) },
-  { keys: ["z"], group: "What if", text: "Undo the last change", run: () => void undo() },
-  { keys: ["b"], group: "What if", text: "Branch from here", run: () => void branch() },
-  { keys: ["d"], group: "What if", text: "Two runs side by side, or their difference",
+  { keys: ["z"], group: "Scenario", text: "Undo the last change", run: () => void undo() },
+  { keys: ["b"], group: "Scenario", text: "Branch from here", run: () => void branch() },
+  { keys: ["d"], group: "Scenario", text: "Two runs side by side, or their difference",
     run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
   { keys: PANELS.map((_, k) => String(k + 1)), shown: ["1", "–", String(PANELS.length)], group: "Page", text: "Panels, from first to last", run: () => undefined },
   { keys: ["o"], group: "Page", text: "Show or hide the panels", run: () => openDock(!isDockOpen.value) },

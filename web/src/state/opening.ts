@@ -4,7 +4,7 @@ import type { SessionState } from "../protocol/types";
 import { command, requested } from "./actions";
 import { playing, togglePlayback } from "./playback";
 import { arrived, http, info, infos, learn, openings, past, session, sessions } from "./store";
-import { look, view } from "./view";
+import { look, showTime, view } from "./view";
 
 /** The capability of a recorded session whose model can be set up. */
 const SETUP = "setup";
@@ -45,8 +45,8 @@ export async function makeLive(): Promise<void> {
 /** Show the live run. */
 export function showLive(): void {
   goingLive.value = false;
-  playing.value = false;
-  if (liveRun.value) look({ session: liveRun.value.session, at: null });
+  showTime(null);
+  if (liveRun.value) look({ session: liveRun.value.session });
 }
 
 /** Follow the way to the live run, and play a recorded day from its first picture on unless `still`. */

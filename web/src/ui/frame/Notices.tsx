@@ -1,4 +1,4 @@
-// Messages of the page: refusals, and what an action has done.
+// Messages of the page: refusals, and results of actions.
 import { dismiss, notices } from "../../state/store";
 import { Icon } from "./icons";
 

@@ -6,7 +6,7 @@ import { play } from "../../state/actions";
 import { hasModel, playing } from "../../state/playback";
 import { session } from "../../state/store";
 import { first, isLong, last, nearest, neighbour, position, shownTime, spinUpPart, timeAt, timeline, zone, type Timeline } from "../../state/timeline";
-import { displayedTime, movingTime, showTime } from "../../state/view";
+import { displayedTime, moveTo, playhead, showTime } from "../../state/view";
 
 export function TimeTrack() {
   const track = useRef<HTMLDivElement>(null);
@@ -81,7 +81,7 @@ function Parts({ of }: { of: Timeline }) {
     <div class="parts" aria-hidden="true">
       {of.end > of.present && <span class="future" style={part(of.present, of.end)} />}
       <span class="computed" style={part(of.begin, of.present)} />
-      {of.times.length > 1 && <span class="recorded" style={part(first(of), last(of))} />}
+      {of.times.length > 1 && <span class="stored" style={part(first(of), last(of))} />}
       {of.begin < 0 && <span class="spin-up" style={part(of.begin, Math.min(of.present, 0))} />}
       {running && target != null && target < of.end && <span class="target" style={{ left: percent(position(of, target)) }} />}
       {hasModel() && <span class="front" data-running={running} style={{ left: percent(position(of, of.present)) }} />}
@@ -92,9 +92,10 @@ function Parts({ of }: { of: Timeline }) {
 const edgeOf = (at: number): string => (at < 0.08 ? "left" : at > 0.92 ? "right" : "");
 
 function Thumb({ of }: { of: Timeline }) {
-  const at = position(of, shownTime.value);
+  const time = playhead.value ?? shownTime.value;
+  const at = position(of, time);
   return (
-    <span class="thumb" style={{ left: percent(at) }} data-edge={edgeOf(at)} aria-hidden="true"><b>{shortText(of, shownTime.value)}</b></span>
+    <span class="thumb" style={{ left: percent(at) }} data-edge={edgeOf(at)} aria-hidden="true"><b>{shortText(of, time)}</b></span>
   );
 }
 
@@ -146,7 +147,7 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
       }
       dragging.current = true;
       playing.value = false;
-      movingTime.value = within(of, at);
+      moveTo(within(of, at));
       (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     },
     onPointerMove(event: PointerEvent) {
@@ -154,7 +155,7 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
       if (!of) return;
       const at = pointed(event, of);
       hovered.value = event.pointerType === "mouse" && !dragging.current && offered.value === null ? at : null;
-      if (dragging.current) movingTime.value = within(of, at);
+      if (dragging.current) moveTo(within(of, at));
     },
     onPointerUp(event: PointerEvent) {
       const of = timeline.value;
@@ -185,7 +186,7 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
 
 const ROUND = [60, 300, 600, 900, 1800, 3600, 3 * 3600, 6 * 3600, 86400];
 
-/** Return a time rounded to what a pointer can distinguish, at most the end of the case. */
+/** Return a time rounded to a length that a pointer can distinguish, at most the end of the case. */
 function rounded(seconds: number, of: Timeline, perPixel: number): number {
   const step = ROUND.find((each) => each >= 2 * NEAR * perPixel) ?? 86400;
   return Math.min(Math.max(Math.round(seconds / step) * step, of.present + 1), of.end);
