@@ -45,7 +45,7 @@ const textOf = (of: Timeline, seconds: number): string => `${dayText(timeOf(of, 
 /** Return the hour of a time, or its day where days matter more. */
 const shortText = (of: Timeline, seconds: number): string => (isLong(of) ? dayText : clockText)(timeOf(of, seconds), zone.value);
 
-/** Distance from the tick before within which the last one has no text, because its text is shifted to the left [pixels]. */
+/** Distance within which a tick at an end has no text next to its neighbour, because its text is shifted inwards [pixels]. */
 const CLOSE = 62;
 
 /** Names of days and hours, or of months and days; spin-up has its name only. */
@@ -54,6 +54,9 @@ function Axis({ of, width }: { of: Timeline; width: number }) {
   const [from, to] = [timeOf(of, Math.max(of.begin, 0)), timeOf(of, of.end)];
   const own = width * (1 - part);
   const at = (time: number) => position(of, (time - of.zero) / 1000);
+  const shown = ticks(from, to, own, zone.value);
+  const gap = (k: number) => width * (at(shown[k + 1]?.time ?? Infinity) - at(shown[k]?.time ?? -Infinity));
+  const isFree = (k: number) => (k > 0 || part > 0 || gap(k) >= CLOSE) && (k < shown.length - 1 || gap(k - 1) >= CLOSE);
   return (
     <div class="axis" aria-hidden="true">
       {part > 0 && <span class="period" style={{ left: 0, width: percent(part) }}>{nameFor(["Spin-up", "Spin"], part * width)}</span>}
@@ -62,9 +65,9 @@ function Axis({ of, width }: { of: Timeline; width: number }) {
           {nameFor(each.names, width * (at(each.to) - at(each.from)))}
         </span>
       ))}
-      {ticks(from, to, own, zone.value).map((each, k, all) => (
+      {shown.map((each, k) => (
         <span class="tick" key={each.time} style={{ left: percent(at(each.time)) }} data-edge={width * (1 - at(each.time)) < 20 ? "right" : width * at(each.time) < 20 ? "left" : ""}>
-          {k === all.length - 1 && k > 0 && width * (at(each.time) - at(all[k - 1]?.time ?? 0)) < CLOSE ? "" : each.text}
+          {isFree(k) ? each.text : ""}
         </span>
       ))}
     </div>
