@@ -36,7 +36,8 @@ _STATES: Final = 0.1
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(messages.ClientMessage)
 _SELECTED: Final = [each.name for each in fields(Selection)]
 _READING: Final = (
-    messages.Subscribe, messages.Unsubscribe, messages.SubscribeBudgets, messages.UnsubscribeBudgets, messages.Rename,
+    messages.Subscribe, messages.Unsubscribe, messages.SubscribeBudgets, messages.UnsubscribeBudgets,
+    messages.ChooseName,
 )  # fmt: skip
 """Messages that change nothing: a reader may send no others."""
 
@@ -126,7 +127,7 @@ class Connection:
                 message = _MESSAGE.validate_json(text or "")
                 if self.role == "watch" and not isinstance(message, _READING):
                     self._wrong(getattr(message, "id", "message"), "RefusedError", READ_ONLY)
-                elif isinstance(message, messages.Rename):
+                elif isinstance(message, messages.ChooseName):
                     self.on_rename(self, message.rename)
                 elif not isinstance(message, messages.CommandMessage):
                     self._subscribe(message)

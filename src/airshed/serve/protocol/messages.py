@@ -41,7 +41,7 @@ class Hello(Document):
     author: Annotated[str, Field(max_length=100)] = "anonymous"
 
 
-class Rename(Document):
+class ChooseName(Document):
     """Client: choose another name; an event `named` follows with the one that it gets."""
 
     rename: Annotated[str, Field(max_length=100)]
@@ -86,7 +86,7 @@ class CommandMessage(Document):
     id: int
 
 
-ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | Rename | CommandMessage
+ClientMessage = Subscribe | Unsubscribe | SubscribeBudgets | UnsubscribeBudgets | ChooseName | CommandMessage
 
 
 class Reply(Document):
