@@ -163,7 +163,7 @@ class Remote:
 
     def rename(self, scenario: str) -> types.SessionState:
         """Give the scenario of this session another name."""
-        return self._do(types.Rename, scenario=scenario).state
+        return self._do(types.RenameScenario, scenario=scenario).state
 
     def replay(self) -> types.ReplayResult:
         """Repeat the run on the server from its log, and return the comparison of the bits."""

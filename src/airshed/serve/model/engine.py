@@ -117,7 +117,7 @@ class Engine:
         """Request the execution of a command."""
         handlers: dict[type, Callable[..., None]] = {
             types.Step: self._set_goal, types.Run: self._set_goal, types.Pause: self._pause, types.Branch: self._branch,
-            types.Replay: self._replay, types.Rename: self._rename,
+            types.Replay: self._replay, types.RenameScenario: self._rename,
         }  # fmt: skip
         request = Request(partial(handlers.get(type(command), self._apply), session, command, author))
         self._requests.put(request)
@@ -391,7 +391,7 @@ class Engine:
             raise
         reply.set_result(types.Result(state=self._view(parent), branch=branch))
 
-    def _rename(self, name: str, command: types.Rename, author: str, reply: Reply) -> None:
+    def _rename(self, name: str, command: types.RenameScenario, author: str, reply: Reply) -> None:
         """Give the scenario of a session another name."""
         hosted = self.host.sessions[self._session(name).name]
         hosted.scenario = self._unique(command.scenario, name)

@@ -369,7 +369,7 @@ class Branch(Document):
     scenario: ScenarioName = ""
 
 
-class Rename(Document):
+class RenameScenario(Document):
     """Give a scenario another name; a name that another session has gets a number. It is not logged."""
 
     kind: Literal["rename"] = "rename"
@@ -383,7 +383,19 @@ class Replay(Document):
 
 
 Command = Annotated[
-    Step | Run | Pause | Restart | Set | Paint | Release | Snapshot | Forget | Restore | Branch | Rename | Replay,
+    Step
+    | Run
+    | Pause
+    | Restart
+    | Set
+    | Paint
+    | Release
+    | Snapshot
+    | Forget
+    | Restore
+    | Branch
+    | RenameScenario
+    | Replay,
     Field(discriminator="kind"),
 ]
 

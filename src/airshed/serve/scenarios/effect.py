@@ -171,8 +171,8 @@ class _Gauge:
             hours.append(int(above.any(axis=(1, 2)).sum()))
             people.append(int(self._people[above.any(axis=0)].sum()))
         return LimitEffect(
-            name=f"{limit.set_by} {limit.kind}", value=limit.value, mean=limit.mean, source=limit.source, hours_before=hours[0],
-            hours_after=hours[1], people_before=people[0], people_after=people[1],
+            name=f"{limit.set_by} {limit.kind}", value=limit.value, mean=limit.mean, source=limit.source,
+            hours_before=hours[0], hours_after=hours[1], people_before=people[0], people_after=people[1],
         )  # fmt: skip
 
 
