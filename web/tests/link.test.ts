@@ -248,7 +248,7 @@ describe("a model that becomes known", () => {
     vi.stubGlobal("fetch", vi.fn(async (path: string) => {
       asked.push(path.replace("api/sessions/", ""));
       if (path.endsWith("/info")) return Response.json({ ...model([field("NO2"), field("O3", {}, 3)]), state });
-      if (/coast|borders|data/.test(path)) return new Response(frameOf("x"));
+      if (/land|coast|borders|data/.test(path)) return new Response(frameOf("x"));
       if (path.endsWith("/log")) return Response.json([{ number: 7 }]);
       return Response.json(path === "api/sessions" ? [state] : []);
     }));
@@ -257,7 +257,7 @@ describe("a model that becomes known", () => {
   it("has its field requested at its level, its map, and its log", async () => {
     await learn("three");
     expect(asked).toEqual([
-      "three/info", "three/data/O3?level=2", "three/geography/coast", "three/geography/borders", "three/geography/cities", "three/log",
+      "three/info", "three/data/O3?level=2", "three/geography/land", "three/geography/coast", "three/geography/borders", "three/geography/cities", "three/log",
     ]);
     expect(past("three").last?.header.variable).toBe("O3");
     expect(geography.value?.cities).toEqual([]);

@@ -186,13 +186,19 @@ def _thinned(line: Line, detail: float) -> Line:
 
 
 @cache
-def _world() -> tuple[list[Line], list[Line]]:
+def country_lines() -> tuple[list[Line], list[Line]]:
+    """Return the coasts and the borders of all countries [degrees], coasts with the seams of the map data."""
     data = files("airshed.grid").joinpath("data/countries-50m.topo.json.gz").read_bytes()
-    coasts, borders = lines(json.loads(gzip.decompress(data)), "countries")
-    return [p for line in coasts for p in _without_seam(line)], [p for line in borders for p in _without_seam(line)]
+    return lines(json.loads(gzip.decompress(data)), "countries")
 
 
-def _without_seam(line: Line) -> list[Line]:
+@cache
+def _world() -> tuple[list[Line], list[Line]]:
+    coasts, borders = country_lines()
+    return [p for line in coasts for p in without_seam(line)], [p for line in borders for p in without_seam(line)]
+
+
+def without_seam(line: Line) -> list[Line]:
     """Cut a line where it runs along or jumps over the date line, or along the south pole: seams of the map data."""
     seam = (np.abs(line[:, 0]) > 179.99) | (line[:, 1] < -89.9)
     cut = (seam[:-1] & seam[1:]) | (np.abs(np.diff(line[:, 0])) > 180)

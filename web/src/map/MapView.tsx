@@ -12,7 +12,7 @@ import { view } from "../state/view";
 import { boxOf, fit, panned, type Camera } from "./camera";
 import { useGestures } from "./gestures";
 import { onKey, setCamera } from "./keys";
-import { paint, paintAbove, paintWorld } from "./painting";
+import { paint, paintAbove, paintBase, paintWorld } from "./painting";
 import { WindLayer } from "./WindLayer";
 
 const MARGIN = 12;
@@ -40,6 +40,7 @@ function cameraFor(width: number, height: number): Camera {
 
 export function MapView({ session }: { session: string }) {
   const frame = useRef<HTMLDivElement>(null);
+  const base = useRef<HTMLCanvasElement>(null);
   const ground = useRef<HTMLCanvasElement>(null);
   const world = useRef<HTMLCanvasElement>(null);
   const above = useRef<HTMLCanvasElement>(null);
@@ -59,6 +60,7 @@ export function MapView({ session }: { session: string }) {
     return () => watch.disconnect();
   }, []);
   const blank = useComputed(() => shown.value === null);
+  useEffect(() => paintBase(base.current!, camera, room), []);
   useEffect(() => paint(ground.current!, camera, shown, room, broken), []);
   useEffect(() => paintWorld(world.current!, camera, room), []);
   useEffect(() => paintAbove(above.current!, camera, shown, room), []);
@@ -76,7 +78,8 @@ export function MapView({ session }: { session: string }) {
       ref={frame} class="map" tabIndex={0} data-session={session} data-box={edge} data-tool={tool.value} role="application"
       aria-label={`Map of ${infos.value[session]?.state.title ?? session}. Arrow keys move from cell to cell, Enter marks a place.`}
     >
-      <canvas ref={ground} class="layer ground" aria-hidden="true" />
+      <canvas ref={base} class="layer" aria-hidden="true" />
+      <canvas ref={ground} class="layer" aria-hidden="true" />
       <WindLayer camera={camera} />
       <canvas ref={world} class="layer" aria-hidden="true" />
       <canvas ref={above} class="layer" aria-hidden="true" />

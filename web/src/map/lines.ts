@@ -1,7 +1,6 @@
-// Lines and labels over the field: coasts, borders, cities, places.
+// Lines and labels over the field: coasts, borders, places.
 import type { Grid, Place } from "../maths/grid";
-import type { City } from "../protocol/types";
-import { boxOf, toPixel, type Camera } from "./camera";
+import { toPixel, type Camera } from "./camera";
 
 /** Colours of a theme, from its style sheet. */
 export interface Ink {
@@ -9,23 +8,29 @@ export interface Ink {
   halo: string;
   text: string;
   accent: string;
+  land: string;
+  shore: string;
+  grid: string;
+  soft: string;
 }
 
 export function inkOf(element: HTMLElement): Ink {
   const style = getComputedStyle(element);
   const read = (name: string) => style.getPropertyValue(name).trim();
-  return { line: read("--map-line"), halo: read("--map-halo"), text: read("--map-text"), accent: read("--accent") };
-}
-
-/** Return the background colour of the map: red, green, blue from 0 to 1. */
-export function groundOf(element: HTMLElement): [number, number, number] {
-  const parts = getComputedStyle(element).backgroundColor.match(/[\d.]+/g) ?? [];
-  const [red, green, blue] = parts.map((each) => Number(each) / 255);
-  return [red ?? 0, green ?? 0, blue ?? 0];
+  return {
+    line: read("--map-line"), halo: read("--map-halo"), text: read("--map-text"), accent: read("--accent"), land: read("--map-land"),
+    shore: read("--map-shore"), grid: read("--map-grid"), soft: read("--soft"),
+  };
 }
 
 /** Draw lines of positions on the map, with NaN between them. */
 export function drawLines(pen: CanvasRenderingContext2D, points: Float32Array, camera: Camera): void {
+  traceLines(pen, points, camera);
+  pen.stroke();
+}
+
+/** Make lines of positions on the map the present path. */
+export function traceLines(pen: CanvasRenderingContext2D, points: Float32Array, camera: Camera): void {
   pen.beginPath();
   let drawing = false;
   for (let k = 0; k + 1 < points.length; k += 2) {
@@ -39,7 +44,6 @@ export function drawLines(pen: CanvasRenderingContext2D, points: Float32Array, c
     else pen.moveTo(x, y);
     drawing = true;
   }
-  pen.stroke();
 }
 
 export function drawGeography(
@@ -56,39 +60,14 @@ export function drawGeography(
   }
 }
 
-const CITIES = 14;
 /** The radius of a marked place [pixels]. */
 const PLACE = 7;
-
-/** Label the largest cities where there is space, clear of marked places. */
-export function drawCities(pen: CanvasRenderingContext2D, cities: City[], places: Place[], camera: Camera, ink: Ink): void {
-  const box = boxOf(camera);
-  const taken: [number, number, number, number][] = [];
-  pen.font = "500 11px system-ui, sans-serif";
-  pen.textBaseline = "middle";
-  let named = 0;
-  for (const city of cities) {
-    if (named >= CITIES) return;
-    if (city.x < box.west || city.x > box.east || city.y < box.south || city.y > box.north) continue;
-    const [x, y] = toPixel(camera, [city.x, city.y]);
-    const marked = places.some((each) => isNear(toPixel(camera, each), [x, y]));
-    const begin = x + (marked ? 2 * PLACE : PLACE - 1);
-    const place: [number, number, number, number] = [x - 6, y - 9, begin + pen.measureText(city.name).width + 6, y + 9];
-    if (place[2] > camera.width || taken.some((other) => overlap(place, other))) continue;
-    taken.push(place);
-    named += 1;
-    dot(pen, x, y, 2.2, ink);
-    label(pen, city.name, begin, y, ink);
-  }
-}
-
-const isNear = (a: [number, number], b: [number, number]): boolean => Math.hypot(a[0] - b[0], a[1] - b[1]) < 2 * PLACE;
 
 export function overlap(a: readonly number[], b: readonly number[]): boolean {
   return a[0]! < b[2]! && b[0]! < a[2]! && a[1]! < b[3]! && b[1]! < a[3]!;
 }
 
-function dot(pen: CanvasRenderingContext2D, x: number, y: number, radius: number, ink: Ink): void {
+export function dot(pen: CanvasRenderingContext2D, x: number, y: number, radius: number, ink: Ink): void {
   pen.beginPath();
   pen.arc(x, y, radius, 0, 2 * Math.PI);
   pen.fillStyle = ink.text;

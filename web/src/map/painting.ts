@@ -8,9 +8,11 @@ import { cursor, geography, grid } from "../state/store";
 import { isDark } from "../state/theme";
 import { drawn, releaseAt, tool } from "../state/tools";
 import { view } from "../state/view";
+import { drawCities, drawEdge, drawLand, rectangleOf } from "./basemap";
 import type { Camera } from "./camera";
 import { drawContours } from "./contours";
 import { FieldLayer } from "./field_layer";
+import { drawGraticule, projected, straight } from "./graticule";
 import * as lines from "./lines";
 
 interface Signalled<T> {
@@ -33,32 +35,52 @@ export function paint(
     const map = grid.value;
     const { smooth } = view.value;
     const picture = selected && map && { grid: map, ...mixOf(selected), range: range.value, colours: colours.value, smooth };
-    void isDark.value; // the background colour is from the style sheet
     const { value: size } = room;
     const { value: seen } = camera;
     return () => {
       canvas.hidden = !picture;
       if (picture) {
         fitTo(canvas, size);
-        layer?.draw({ ...picture, ground: lines.groundOf(canvas) }, seen);
+        layer?.draw(picture, seen);
       }
       canvas.parentElement?.setAttribute("data-version", String(selected?.frame.header.version ?? ""));
     };
   });
 }
 
-/** Draw coasts, borders and cities, which do not change with the field. */
-export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>, room: Signalled<Room>): () => void {
+/** Draw land and sea under the field, as far as the window reaches. */
+export function paintBase(canvas: HTMLCanvasElement, camera: Signalled<Camera>, room: Signalled<Room>): () => void {
   return drawing(() => {
-    const { lines: withLines, cities, places } = view.value;
     const [size, seen, world] = [room.value, camera.value, geography.value];
     void isDark.value; // colours are from the style sheet
     return () => {
-      const pen = penOn(canvas, size, world !== null && (withLines || cities));
-      if (!pen) return;
+      const pen = penOn(canvas, size, world !== null);
+      if (pen && world) drawLand(pen, world, seen, lines.inkOf(canvas));
+    };
+  });
+}
+
+/** Draw the graticule, coasts and borders over the field, and cities, which do not change with the field. */
+export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>, room: Signalled<Room>): () => void {
+  return drawing(() => {
+    const { lines: withLines, cities, places } = view.value;
+    const [size, seen, world, map] = [room.value, camera.value, geography.value, grid.value];
+    void isDark.value; // colours are from the style sheet
+    return () => {
+      const pen = penOn(canvas, size, world !== null && map !== null && (withLines || cities));
+      if (!pen || !world || !map) return;
       const ink = lines.inkOf(canvas);
-      if (world && withLines) lines.drawGeography(pen, world.coast, world.borders, seen, ink);
-      if (world && cities) lines.drawCities(pen, world.cities, places, seen, ink);
+      if (withLines) {
+        drawGraticule(pen, map.projected ? projected(world.graticule, seen) : straight(seen), seen, ink);
+        pen.save();
+        pen.beginPath();
+        pen.rect(...rectangleOf(map, seen));
+        pen.clip();
+        lines.drawGeography(pen, world.coast, world.borders, seen, ink);
+        pen.restore();
+        drawEdge(pen, map, seen, ink);
+      }
+      if (cities) drawCities(pen, [...world.cities, ...world.around].sort((one, other) => other.population - one.population), places, seen, ink);
     };
   });
 }

@@ -2,7 +2,8 @@
 import type * as made from "../../generated/openapi";
 
 export type {
-  Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GridInfo, LogEntry, ModelInfo, Problem, RecordingInfo, Reply, Result,
+  Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GraticuleLine, GridInfo, LogEntry, ModelInfo, Problem, RecordingInfo,
+  Reply, Result,
   ServerInfo, SessionState, SnapshotInfo, Summary, SummaryTable, Timing, Variable,
 } from "../../generated/openapi";
 

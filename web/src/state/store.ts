@@ -1,11 +1,11 @@
 // State of the page: signals that components read and the link writes.
 import { computed, effect, signal } from "@preact/signals";
-import { gridOf, lonLatOf, unitOf, type Grid, type Place, type Places } from "../maths/grid";
+import { cellAt, gridOf, lonLatOf, unitOf, type Grid, type Place, type Places } from "../maths/grid";
 import { access } from "../protocol/access";
 import type { Frame } from "../protocol/frames";
 import { Http, Refused, type Source } from "../protocol/http";
 import { Link, type Connection } from "../protocol/link";
-import type { City, Control, GridInfo, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
+import type { City, Control, GraticuleLine, GridInfo, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
 import { isSite, Site } from "../protocol/recorded_site";
 import { recentField } from "./favourites";
 import { Past } from "./past";
@@ -17,11 +17,17 @@ export interface Notice {
   text: string;
 }
 
+/** Lines continue beyond the map; positions are those of the map. */
 export interface Geography {
+  /** Closed outlines. */
+  land: Float32Array;
   coast: Float32Array;
   borders: Float32Array;
-  /** With positions on the map. */
+  /** Meridians and parallels of a projected map. */
+  graticule: GraticuleLine[];
+  /** Cities of the map, and of its surroundings. */
   cities: City[];
+  around: City[];
   /** Of the cells of a projected map. */
   places: Places | null;
 }
@@ -219,14 +225,19 @@ async function world(name: string, of: GridInfo): Promise<Geography | null> {
   const unit = unitOf(of);
   const lines = async (kind: string) => (await values(kind)).map((each) => each * unit);
   try {
-    const [coast, borders, cities, places] = await Promise.all([
-      lines("coast"), lines("borders"), http.get<City[]>(`/sessions/${name}/geography/cities`),
+    const [land, coast, borders, allCities, places, graticule] = await Promise.all([
+      lines("land"), lines("coast"), lines("borders"), http.get<City[]>(`/sessions/${name}/geography/cities`),
       of.kind === "projected" ? values("places") : null,
+      of.kind === "projected" ? http.get<GraticuleLine[]>(`/sessions/${name}/geography/graticule`) : [],
     ]);
+    const map = gridOf(of);
+    const cities = allCities.map((each) => ({ ...each, x: each.x * unit, y: each.y * unit }));
+    const isInside = ({ x, y }: City) => map !== null && cellAt(map, [x, y]) !== null;
     const planes = [0, 1, 2].map((k) => places?.subarray(k * of.rows * of.columns, (k + 1) * of.rows * of.columns));
     const [lon, lat, angle] = planes;
     return {
-      coast, borders, cities: cities.map((each) => ({ ...each, x: each.x * unit, y: each.y * unit })),
+      land, coast, borders, cities: cities.filter(isInside), around: cities.filter((each) => !isInside(each)),
+      graticule: graticule.map((each) => ({ ...each, points: each.points.map(([x, y]) => [x * unit, y * unit]) })),
       places: lon && lat && angle ? { lon, lat, angle } : null,
     };
   } catch {

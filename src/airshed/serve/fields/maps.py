@@ -1,4 +1,4 @@
-"""Maps of a session: pictures, coast lines, borders and cities, for clients without access to other servers."""
+"""Maps of a session: pictures, land, coasts, borders, graticule and cities, for clients without other servers."""
 
 from typing import Literal
 
@@ -7,18 +7,17 @@ import numpy as np
 from airshed.grid.coordinates import faces_around
 from airshed.grid.projected import MapProjection
 from airshed.grid.world import ENGLISH
+from airshed.plot.basemap import graticule, near, surroundings
 from airshed.plot.cells import MapCells
-from airshed.plot.geography import cities, coasts_and_borders
+from airshed.plot.geography import City, cities
 from airshed.serve.fields.published import Copy, Selection, Session, frame_header
 from airshed.serve.protocol import types
 from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.protocol.frames import encode, frame
 
-Lines = Literal["coast", "borders"]
-_AROUND = 1.0
-"""Margin [degrees of latitude] of lines around the map."""
-
+Lines = Literal["land", "coast", "borders"]
 _CITIES = 400
+"""Most cities of the map, and of its surroundings."""
 _ALSO = {english: other for other, english in ENGLISH.items()}
 
 
@@ -35,15 +34,33 @@ def cells_of(grid: types.GridInfo) -> MapCells:
 
 
 def lines_frame(session: Session, which: Lines) -> bytes:
-    """Return coasts or borders as a frame of points in the coordinates of the map, a row of NaN between lines."""
-    area = cells_of(session.shape.grid).area.grown(_AROUND)
-    coasts, borders = coasts_and_borders(area)
+    """Return closed outlines of land, coasts or borders as a frame of points, with a row of NaN between lines.
+
+    They are in the coordinates of the map, and continue beyond it.
+    """
+    area = cells_of(session.shape.grid).area
+    found = surroundings(area)
     between = np.full((1, 2), np.nan)
-    parts = [part for line in (coasts if which == "coast" else borders) for part in (line, between)]
+    lines = {"land": found.land, "coast": found.coasts, "borders": found.borders}[which]
+    parts = [part for line in lines for part in (line, between)]
     points = np.concatenate(parts[:-1] or [np.zeros((0, 2))]).astype(np.float32)
     payload, dims = encode(points, "float32"), ["point", "xy" if area.is_projected else "lonlat"]
     header = frame_header(session.state, which, area.mapping.unit, dims, points.shape, payload, Selection())
     return frame(header, payload.data)
+
+
+def graticule_of(session: Session) -> list[types.GraticuleLine]:
+    """Return meridians and parallels of a projected map; raises NotThereError for other maps."""
+    area = cells_of(session.shape.grid).area
+    if not area.is_projected:
+        raise NotThereError("meridians and parallels of this map are straight lines; see its description")
+    return [
+        types.GraticuleLine(
+            kind="meridian" if each.is_meridian else "parallel", degrees=each.degrees,
+            points=[(float(x), float(y)) for x, y in each.points],
+        )
+        for each in graticule(area)
+    ]  # fmt: skip
 
 
 def places_frame(session: Session) -> bytes:
@@ -59,8 +76,12 @@ def places_frame(session: Session) -> bytes:
 
 
 def cities_of(session: Session) -> list[types.City]:
-    """Return the largest cities of the map, in descending order of population."""
-    found = cities(cells_of(session.shape.grid).area)[:_CITIES]
+    """Return the largest cities of the map, in descending order of population; then those of its surroundings."""
+    area = cells_of(session.shape.grid).area
+    inside = cities(area)
+    known = {(each.longitude % 360.0, each.latitude) for each in inside}
+    around = [each for each in cities(near(area)) if (each.longitude % 360.0, each.latitude) not in known]
+    found: list[City] = [*inside[:_CITIES], *around[:_CITIES]]
     return [
         types.City(
             name=each.name,

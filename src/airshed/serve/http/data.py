@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
 from airshed.core.errors import CaseError
-from airshed.serve.fields.maps import Lines, cities_of, lines_frame, places_frame
+from airshed.serve.fields.maps import Lines, cities_of, graticule_of, lines_frame, places_frame
 from airshed.serve.fields.published import Copy, Selection, Session
 from airshed.serve.model.requests import Requests
 from airshed.serve.protocol import types
@@ -119,9 +119,14 @@ def data_routes(requests: Requests) -> APIRouter:
         found = requests.session(session)
         return Response(await asyncio.to_thread(places_frame, found), media_type=MEDIA_TYPE)
 
+    @routes.get("/geography/graticule")
+    async def lines_of_degrees(session: str) -> list[types.GraticuleLine]:
+        """Return meridians and parallels of a projected map."""
+        return await asyncio.to_thread(graticule_of, requests.session(session))
+
     @routes.get("/geography/{which}", responses=_responses(MEDIA_TYPE))
     async def lines(session: str, which: Lines) -> Response:
-        """Return the coast lines or borders of the map as a frame of points."""
+        """Return land, coast lines or borders of the map and its surroundings as a frame of points."""
         found = requests.session(session)
         return Response(await asyncio.to_thread(lines_frame, found, which), media_type=MEDIA_TYPE)
 

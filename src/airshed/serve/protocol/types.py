@@ -189,8 +189,16 @@ class GridInfo(Document):
     levels: list[float] = []
 
 
+class GraticuleLine(Document):
+    """A meridian or a parallel of a projected map [degrees], with points (x, y) in its coordinates."""
+
+    kind: Literal["meridian", "parallel"]
+    degrees: float
+    points: list[tuple[float, float]]
+
+
 class City(Document):
-    """A city within the map.
+    """A city of the map or of its surroundings.
 
     x, y  in the coordinates of the map: longitude and latitude, or those of a projected grid
     also  another name, such as "Köln"

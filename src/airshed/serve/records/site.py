@@ -5,13 +5,13 @@ import shutil
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from airshed.core.atomic import guarded
 from airshed.core.errors import CaseError, DataError, OutputError
 from airshed.core.text import suggestion
 from airshed.evaluate.observation_files import ObservationFiles
-from airshed.serve.fields.maps import cities_of, lines_frame, places_frame
+from airshed.serve.fields.maps import Lines, cities_of, graticule_of, lines_frame, places_frame
 from airshed.serve.fields.published import Selection, Session
 from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.records.finished import finished_session
@@ -109,10 +109,12 @@ def _write_documents(session: Session, names: Sequence[str], folder: Path, *, gr
     (folder / "log.json").write_text("[]", encoding="utf-8")
     (folder / "control.json").write_text(json.dumps({"controller": None, "yours": False}), encoding="utf-8")
     try:
-        for which in ("coast", "borders"):
+        for which in get_args(Lines):
             (folder / "geography" / f"{which}.bin").write_bytes(lines_frame(session, which))
         if session.shape.grid.kind == "projected":
             (folder / "geography" / "places.bin").write_bytes(places_frame(session))
+            lines = ",".join(each.model_dump_json() for each in graticule_of(session))
+            (folder / "geography" / "graticule.json").write_text(f"[{lines}]", encoding="utf-8")
         cities = ",".join(each.model_dump_json() for each in cities_of(session))
         (folder / "geography" / "cities.json").write_text(f"[{cities}]", encoding="utf-8")
     except NotThereError:  # a model without a map
