@@ -85,7 +85,7 @@ def test_a_branch_is_compared_with_its_trunk(remote: Remote) -> None:
 
 
 def test_coasts_and_cities_are_those_of_the_map(pasture: Remote) -> None:
-    for which in ("coast", "borders"):
+    for which in ("land", "coast", "borders"):
         (found,) = frames(pasture._ask("GET", f"/geography/{which}"))
         assert found.header.shape[1] == 2
     (coast,) = frames(pasture._ask("GET", "/geography/coast"))

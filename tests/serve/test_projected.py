@@ -62,12 +62,16 @@ def test_coasts_and_cities_are_in_the_coordinates_of_the_map(lambert: Remote) ->
     assert coast.header.dims == ["point", "xy"]
     assert coast.header.unit == "m"
     lon, lat = LAMBERT.to_lonlat(*coast.values[np.isfinite(coast.values[:, 0])].T.astype(float))
-    assert 0.0 < lon.min() < lon.max() < 14.0
-    assert 46.0 < lat.min() < lat.max() < 54.5
+    assert lon.min() < 0.0 < 14.0 < lon.max()  # coasts continue beyond the map
+    assert lat.min() < 46.0 < 54.5 < lat.max()
+    (land,) = frames(lambert._ask("GET", "/geography/land"))
+    assert len(land.values) > len(coast.values) / 2
+    graticule = json.loads(lambert._ask("GET", "/geography/graticule"))
+    assert {each["kind"] for each in graticule} == {"meridian", "parallel"}
     cities = {each["name"]: each for each in json.loads(lambert._ask("GET", "/geography/cities"))}
     cologne = cities["Cologne"]
     assert LAMBERT.from_lonlat(cologne["lon"], cologne["lat"]) == pytest.approx((cologne["x"], cologne["y"]))
-    assert "Berlin" not in cities
+    assert {"Berlin", "Moscow"} & set(cities) == {"Berlin"}  # cities of the map and of its surroundings
 
 
 def test_a_polygon_of_degrees_paints_the_cells_inside(lambert: Remote) -> None:
@@ -98,6 +102,8 @@ def test_a_picture_is_drawn_and_a_map_of_degrees_has_no_places(lambert: Remote, 
         assert min(picture.size) > 300
     with pytest.raises(ServerError, match="rows and columns of this map have a latitude"):
         remote._ask("GET", "/geography/places")
+    with pytest.raises(ServerError, match="straight lines"):
+        remote._ask("GET", "/geography/graticule")
 
 
 def test_a_finished_run_is_shown_on_its_projection(tmp_path: Path) -> None:

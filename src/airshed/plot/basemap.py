@@ -98,8 +98,17 @@ def _land() -> list[Line]:
             pieces.append(line)
             at = next((other for other in ends[_key(line[-1])] if other not in used), at)
         if pieces:
-            rings.append(np.concatenate(pieces))
+            rings.append(_unwrapped(np.concatenate(pieces)))
     return rings
+
+
+def _unwrapped(ring: Line) -> Line:
+    """Return an outline without jumps over the date line; one around a pole is closed along the pole."""
+    lon, lat = np.unwrap(ring[:, 0], period=360.0), ring[:, 1]
+    if abs(lon[-1] - lon[0]) > 180.0:
+        pole = np.sign(lat.mean()) * 90.0
+        lon, lat = np.append(lon, [lon[-1], lon[0], lon[0]]), np.append(lat, [pole, pole, lat[0]])
+    return np.stack([lon, lat], axis=1)
 
 
 def _key(point: Line) -> tuple[float, float]:
@@ -158,6 +167,7 @@ def _on_projection(lines: list[Line], area: Area, *, closed: bool = False) -> tu
             placed = np.stack(area.mapping.from_lonlat(piece[:, 0], piece[:, 1]), axis=1)
             squares = np.round(placed / (fine * 2.0))
             kept = np.append(True, np.any(squares[1:] != squares[:-1], axis=1))
+            kept[-1] |= closed
             if np.isfinite(placed).all() and kept.sum() > 1:
                 found.append(placed[kept])
     return tuple(found)

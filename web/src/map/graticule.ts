@@ -8,6 +8,9 @@ const STEPS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30];
 const APART = 110;
 /** Positions of labels: meridians at the lower edge, parallels at the left one [pixels]. */
 const MARGIN = 8;
+/** Space at the ends of these edges: corners, and the legend at the lower left [pixels]. */
+const CLEAR = 30;
+const LEGEND = 400;
 
 export interface Curve {
   text: string;
@@ -55,13 +58,13 @@ export function projected(lines: readonly GraticuleLine[], camera: Camera): Curv
 
 /** Return where a curve first crosses the edge of the screen with the labels of its kind, or null. */
 export function crossing({ path, isMeridian }: Curve, { width, height }: Camera): [number, number] | null {
-  const [along, edge, most] = isMeridian ? [1, height - MARGIN, width] : [0, MARGIN, height];
+  const [along, edge, least, most] = isMeridian ? [1, height - MARGIN, LEGEND, width] as const : [0, MARGIN, CLEAR, height] as const;
   for (let k = 1; k < path.length; k++) {
     const [from, to] = [path[k - 1]!, path[k]!];
     const [a, b] = [from[along]! - edge, to[along]! - edge];
     if (a * b > 0 || a === b) continue;
     const other = from[1 - along]! + (a / (a - b)) * (to[1 - along]! - from[1 - along]!);
-    if (other > 30 && other < most - 30) return isMeridian ? [other, edge] : [edge, other];
+    if (other > least && other < most - CLEAR) return isMeridian ? [other, edge] : [edge, other];
   }
   return null;
 }

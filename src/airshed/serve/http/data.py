@@ -119,10 +119,11 @@ def data_routes(requests: Requests) -> APIRouter:
         found = requests.session(session)
         return Response(await asyncio.to_thread(places_frame, found), media_type=MEDIA_TYPE)
 
-    @routes.get("/geography/graticule")
-    async def lines_of_degrees(session: str) -> list[types.GraticuleLine]:
+    @routes.get("/geography/graticule", response_model=list[types.GraticuleLine])
+    async def degrees(session: str) -> Response:
         """Return meridians and parallels of a projected map."""
-        return await asyncio.to_thread(graticule_of, requests.session(session))
+        found = await asyncio.to_thread(graticule_of, requests.session(session))
+        return Response(f"[{','.join(each.model_dump_json() for each in found)}]", media_type="application/json")
 
     @routes.get("/geography/{which}", responses=_responses(MEDIA_TYPE))
     async def lines(session: str, which: Lines) -> Response:
