@@ -9,6 +9,7 @@ import { followRecords } from "./state/recorded";
 import { followOpening } from "./state/opening";
 import { unit } from "./state/scale";
 import { begin } from "./state/store";
+import { followStations } from "./state/stations";
 import { look, read, view, written } from "./state/view";
 import { watch } from "./state/subscriptions";
 import { followRecording } from "./state/timeline";
@@ -23,6 +24,7 @@ followRecords();
 followCompanions(() => unit.value?.byAir ?? false);
 followRecording();
 openDockForContent();
+followStations();
 listen();
 addEventListener("hashchange", () => {
   const next = read(location.hash);

@@ -1,6 +1,6 @@
 // Arrows, labels, lines and charts, checked by their calls on a canvas.
 import { describe, expect, it, test } from "vitest";
-import { bounds } from "../src/charts/Chart";
+import { bounds } from "../src/charts/axes";
 import { drawArrows } from "../src/map/arrows";
 import { fit, toPlace } from "../src/map/camera";
 import { drawContours } from "../src/map/contours";

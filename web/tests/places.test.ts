@@ -1,7 +1,9 @@
 // Marked places and the line: series, profiles, the cross-section, and their frames.
 import { beforeEach, describe, expect, it } from "vitest";
 import { HUES } from "../src/maths/hues";
-import { curtain, hasLevels, marked, profiles, series, STEPS, subscriptions } from "../src/state/places";
+import { STEPS } from "../src/maths/section";
+import { curtain } from "../src/state/curtain";
+import { hasLevels, marked, profiles, series, subscriptions } from "../src/state/places";
 import { infos, latest } from "../src/state/store";
 import { look, showTime } from "../src/state/view";
 import { field, frame, gridInfo, model, receive, see } from "./samples";
@@ -35,7 +37,7 @@ describe("series", () => {
     receive("two", 0, [3e-9, 0, 0, 0, 0, 0, 9e-9, 0]);
     const found = series.value;
     expect(found.map((each) => [each.name, each.dashed])).toEqual([
-      ["1 main", false], ["1 two", true], ["2 main", false], ["2 two", true], ["3 main", false], ["3 two", true],
+      ["1 50.50° N, 0.50° E, main", false], ["1 50.50° N, 0.50° E, two", true], ["2 50.50° N, 9.00° E, main", false], ["2 50.50° N, 9.00° E, two", true], ["3 51.50° N, 2.50° E, main", false], ["3 51.50° N, 2.50° E, two", true],
     ]);
     const rounded = found.map((each) => each.points.map(([x, y]) => [x, Math.round(y)]));
     expect(rounded).toEqual([[[0, 1], [60000, 2]], [[0, 3]], [], [], [[0, 7], [60000, 8]], [[0, 9]]]);
@@ -52,7 +54,7 @@ describe("profiles", () => {
 
   it("have a value at the height of each level", () => {
     latest.value = { "profile:0": profile(), "profile:1": profile(), "profile:2": profile({ variable: "NO2" }) };
-    expect(profiles.value.map((each) => each.name)).toEqual(["1"]); // the second lies outside, the third is of another field
+    expect(profiles.value.map((each) => each.name)).toEqual(["1 50.50° N, 0.50° E"]); // the second lies outside, the third is of another field
     expect(profiles.value[0]?.points.map(([x, y]) => [Math.round(x), y])).toEqual([[1, 45], [2, 150], [3, 400]]);
   });
 

@@ -7,12 +7,14 @@ import { mapEdges } from "../state/layout";
 import { comparing, difference, exceeded, fields, limitText, unit, type Shown } from "../state/scale";
 import { placeName } from "../state/place_names";
 import { cursor, geography, grid, infos } from "../state/store";
+import { atHour, chooseStation, hovered, shownUnit } from "../state/stations";
 import { clickAt, tool } from "../state/tools";
 import { view } from "../state/view";
 import { boxOf, fit, panned, type Camera } from "./camera";
 import { useGestures } from "./gestures";
 import { onKey, setCamera } from "./keys";
 import { paint, paintAbove, paintBase, paintWorld } from "./painting";
+import { stationAt } from "./stations";
 import { WindLayer } from "./WindLayer";
 
 const MARGIN = 12;
@@ -66,8 +68,15 @@ export function MapView({ session }: { session: string }) {
   useEffect(() => paintAbove(above.current!, camera, shown, room), []);
   useGestures(frame, camera, {
     move: setCamera,
-    hover: (place) => (cursor.value = place),
-    click: clickAt,
+    hover: (place) => {
+      cursor.value = place;
+      hovered.value = place && stationAt(atHour.value, place, camera.value);
+    },
+    click: (place) => {
+      const station = tool.value === "place" ? stationAt(atHour.value, place, camera.value) : null;
+      if (station) chooseStation(station);
+      else clickAt(place);
+    },
     key: (key) => onKey(key, camera.value),
   });
 
@@ -112,6 +121,7 @@ export function Readout() {
       ))}
       <LimitWords value={Math.max(...found.map((each) => (each ? valueAt(each.values, map, cell) : NaN)))} />
       <span title={place ? placeText(place) : ""}>{place && placeName(place)}</span>
+      <StationReadout />
     </div>
   );
 }
@@ -120,4 +130,12 @@ export function Readout() {
 function LimitWords({ value }: { value: number }) {
   const limit = exceeded(value);
   return limit && <em class="above">above the {limitText(limit)}</em>;
+}
+
+/** Observed and modelled value of the station under the pointer. */
+function StationReadout() {
+  const found = atHour.value.find((each) => each.station.id === hovered.value);
+  if (!found) return null;
+  const { station, observed, modelled } = found;
+  return <span class="of-station">{station.name}: {Number.isFinite(observed) ? `observed ${number(observed)}, model ${number(modelled)} ${shownUnit.value}` : "no value at this hour"}</span>;
 }

@@ -123,6 +123,14 @@ export function drawPath(pen: CanvasRenderingContext2D, path: Place[], camera: C
   }
 }
 
+const END = "#1f5f9c";
+
+/** Draw the line of the cross-section, with its ends A and B. */
+export function drawSection(pen: CanvasRenderingContext2D, line: [Place, Place], camera: Camera, ink: Ink): void {
+  drawPath(pen, line, camera, ink);
+  line.forEach((end, k) => drawPlace(pen, end, END, "AB"[k] ?? "", camera));
+}
+
 /** Mark the cell under the cursor. */
 export function drawCell(pen: CanvasRenderingContext2D, grid: Grid, row: number, column: number, camera: Camera, ink: Ink): void {
   const width = (grid.east - grid.west) / grid.columns;

@@ -4,6 +4,7 @@ import { cellAt, positionOf } from "../maths/grid";
 import { HUES } from "../maths/hues";
 import { mixOf } from "../state/mixing";
 import { colours, contourLevels, range, type Shown } from "../state/scale";
+import { atHour } from "../state/stations";
 import { cursor, geography, grid } from "../state/store";
 import { isDark } from "../state/theme";
 import { drawn, releaseAt, tool } from "../state/tools";
@@ -14,6 +15,7 @@ import { drawContours } from "./contours";
 import { FieldLayer } from "./field_layer";
 import { drawGraticule, projected, straight } from "./graticule";
 import * as lines from "./lines";
+import { drawStations } from "./stations";
 
 interface Signalled<T> {
   readonly value: T;
@@ -90,20 +92,23 @@ export function paintAbove(
   canvas: HTMLCanvasElement, camera: Signalled<Camera>, shown: Signalled<Shown | null>, room: Signalled<Room>,
 ): () => void {
   return drawing(() => {
-    const { places, line, contours } = view.value;
+    const { places, line, contours, station } = view.value;
     const [size, seen, map, at, path, release, paths] = [room.value, camera.value, grid.value, cursor.value, drawn.value, releaseAt.value, tool.value];
     const world = geography.value;
     const field = contours && map ? shown.value : null;
     const levels = field && contourLevels.value;
+    const dots = atHour.value;
+    const [scale, table] = dots.length ? [range.value, colours.value] : [null, ""];
     void isDark.value; // colours are from the style sheet
     const cell = map && at && cellAt(map, at);
-    const any = field !== null || line !== null || path.length > 0 || cell !== null || places.length > 0 || release !== null;
+    const any = field !== null || line !== null || path.length > 0 || cell !== null || places.length > 0 || release !== null || dots.length > 0;
     return () => {
       const pen = penOn(canvas, size, any);
       if (!pen) return;
       const ink = lines.inkOf(canvas);
       if (field && map && levels) drawContours(pen, field.values, map, levels, seen, ink);
-      if (line) lines.drawPath(pen, line, seen, ink);
+      if (line) lines.drawSection(pen, line, seen, ink);
+      if (scale) drawStations(pen, dots, scale, table, station, seen);
       if (path.length) lines.drawPath(pen, path, seen, ink, paths === "paint");
       if (map && cell) lines.drawCell(pen, map, cell.row, cell.column, seen, ink);
       lines.drawPlaces(pen, places, HUES, seen);

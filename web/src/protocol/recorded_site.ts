@@ -43,8 +43,9 @@ export class Site implements Source {
   /** Return the levels of a window at a time as one frame. */
   private async column(name: string, at: number, [first = 0, last = 0, left = 0, right = 0]: number[]): Promise<Frame[]> {
     const levels: Frame[] = [];
-    for (let level = 0; level < (await this.levelsOf(name)); level++) {
-      const all = decodeFrames(await this.load(`data${name}.${level}.bin`));
+    const count = await this.levelsOf(name);
+    for (let level = 0; level < Math.max(count, 1); level++) {
+      const all = decodeFrames(await this.load(`data${name}${count ? `.${level}` : ""}.bin`));
       const frame = all.findLast((each) => each.header.seconds <= at);
       if (frame) levels.push(frame);
     }
@@ -58,7 +59,7 @@ export class Site implements Source {
         values.set(each.values.subarray(from, from + columns), (up * rows + row) * columns);
       }
     });
-    const header = { ...bottom.header, level: null, window: [first, last, left, right], shape: [levels.length, rows, columns] };
+    const header = { ...bottom.header, level: null, window: [first, last, left, right], shape: count ? [count, rows, columns] : [rows, columns] };
     return [{ header: header as Frame["header"], values }];
   }
 

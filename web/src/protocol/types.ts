@@ -4,7 +4,8 @@ import type * as made from "../../generated/openapi";
 export type {
   Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GraticuleLine, GridInfo, LogEntry, ModelInfo, Problem, RecordingInfo,
   Reply, Result,
-  ServerInfo, SessionState, SnapshotInfo, Summary, SummaryTable, Timing, Variable,
+  ServerInfo, SessionState, SnapshotInfo, StationInfo, StationList, StationPairs, StationScore, StationScores, StationSeries,
+  Summary, SummaryTable, Timing, Variable,
 } from "../../generated/openapi";
 
 export type ServerEvent = made.Event;

@@ -10,12 +10,17 @@ import { displayedTime, view, watched } from "./view";
 
 const levelQuery = (): string => (variable.value && variable.value.dims.length > 2 ? `level=${level.value}` : "");
 
+/** Fields that a session does not record, so that they are requested once. */
+const missing = new Set<string>();
+
 async function frames(session: string, name: string, query: string): Promise<Frame[]> {
+  if (missing.has(`${session}/${name}`)) return [];
   try {
     return await http.frames(`/sessions/${session}/recording/${name}?${query}`);
   } catch (error) {
-    if (error instanceof Refused) return []; // the session records no such field
-    throw error;
+    if (!(error instanceof Refused)) throw error;
+    if (error.message.includes("is not recorded")) missing.add(`${session}/${name}`);
+    return [];
   }
 }
 
@@ -44,7 +49,10 @@ export function followRecords(): void {
       void requestRecords(session, name, last ? `${query}&since=${last.header.seconds}` : query).catch(() => undefined);
     }
   });
-  const hour = computed(() => (displayedTime.value === null ? null : (past(view.value.session).at(displayedTime.value)?.header.seconds ?? null)));
+  const hour = computed(() => {
+    void arrived.value; // a link to a past hour is opened before its frames arrive
+    return displayedTime.value === null ? null : (past(view.value.session).at(displayedTime.value)?.header.seconds ?? null);
+  });
   effect(() => {
     const at = hour.value;
     if (at === null) {

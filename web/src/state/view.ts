@@ -33,6 +33,8 @@ export interface View {
   places: Place[];
   /** Ends of the line of the cross-section. */
   line: [Place, Place] | null;
+  /** The station whose series is shown. */
+  station: string | null;
   other: string | null;
   compare: Compare;
   speed: number | null;
@@ -42,7 +44,7 @@ export interface View {
 
 const DEFAULT: View = {
   version: VERSION, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: null, range: null, smooth: false,
-  contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, other: null,
+  contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, station: null, other: null,
   compare: "beside", speed: null, panel: "fields", theme: "auto",
 };
 
@@ -105,7 +107,7 @@ const places = (least: number, most: number): Check => (value) =>
 const FORM: Record<keyof View, Check> = {
   version: number, session: text, at: orNull(number), variable: text, level: number, unit: orNull(text), colours: orNull(text), log: orNull(flag),
   range: (value) => value === "map" || orNull(numbers(2))(value), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
-  camera: orNull(numbers(3)), places: places(0, 100), line: orNull(places(2, 2)), other: orNull(text),
+  camera: orNull(numbers(3)), places: places(0, 100), line: orNull(places(2, 2)), station: orNull(text), other: orNull(text),
   compare: among("beside", "difference"), speed: orNull(number),
   panel: among(...PANELS), theme: among("auto", "light", "dark"),
 };

@@ -27,6 +27,7 @@ from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
 from airshed.serve.fields.published import Session
 from airshed.serve.records.finished import finished_session
+from airshed.serve.stations.source import case_observations
 
 FILE: Final = "recorded.nc"
 SESSION: Final = "recorded"
@@ -64,7 +65,9 @@ def recorded_session(case: RunCase) -> Session | None:
             with open_run(path) as dataset:
                 same = _settings(str(dataset.attrs.get("airshed_case", ""))) == _settings(case.to_toml(machine=False))
             if same:
-                return finished_session(path, SESSION, case.name, capabilities=[SETUP])
+                session = finished_session(path, SESSION, case.name, capabilities=[SETUP])
+                session.observations = case_observations(case)
+                return session
         except (AirshedError, ValueError):  # an unfinished or damaged run is no recording
             continue
     return None

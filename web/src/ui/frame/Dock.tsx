@@ -9,6 +9,7 @@ import { FieldsPanel } from "../panels/FieldsPanel";
 import { PlacePanel } from "../panels/PlacePanel";
 import { ScenarioPanel } from "../panels/ScenarioPanel";
 import { SettingsPanel } from "../panels/SettingsPanel";
+import { StationsPanel } from "../panels/StationsPanel";
 import { Icon } from "./icons";
 
 interface Tab {
@@ -25,7 +26,7 @@ const TABS: Tab[] = [
   { id: "place", name: "Place", content: PlacePanel, recorded: true },
   { id: "scenario", name: "What if?", content: ScenarioPanel, recorded: false },
   { id: "origin", name: "Where from?", content: null, recorded: false },
-  { id: "stations", name: "Stations", content: null, recorded: true },
+  { id: "stations", name: "Stations", content: StationsPanel, recorded: true },
   { id: "budget", name: "Budget", content: BudgetPanel, recorded: true },
   { id: "settings", name: "Settings", content: SettingsPanel, recorded: false },
   { id: "about", name: "About", content: AboutPanel, recorded: true },
