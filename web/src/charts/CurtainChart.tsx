@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { line } from "d3-shape";
 import { useEffect, useRef } from "preact/hooks";
-import { COUNT, table } from "../maths/colours";
+import { colourAt } from "../maths/colours";
 import { number } from "../maths/format";
 import { fraction, type Range } from "../maths/range";
 import { STEPS } from "../maths/section";
@@ -137,14 +137,12 @@ function paint(
   const pen = canvas.getContext("2d");
   if (!pen) return;
   pen.scale(density, density);
-  const rgb = table(colours);
   const wide = size.width / STEPS;
   of.values.forEach((value, k) => {
     if (Number.isNaN(value)) return;
     const level = Math.floor(k / STEPS);
-    const index = 3 * Math.min(Math.max(Math.floor(fraction(value, range) * COUNT), 0), COUNT - 1);
     const [bottom, top] = [pixel(of.edges[level] ?? 0), pixel(of.edges[level + 1] ?? 0)];
-    pen.fillStyle = `rgb(${rgb[index]} ${rgb[index + 1]} ${rgb[index + 2]})`;
+    pen.fillStyle = colourAt(colours, fraction(value, range));
     pen.fillRect((k % STEPS) * wide - 0.25, top - 0.25, wide + 0.5, bottom - top + 0.5);
   });
 }

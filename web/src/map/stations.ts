@@ -1,5 +1,5 @@
 // Stations on the map: dots in the colours of the field, grey without a value.
-import { COUNT, table } from "../maths/colours";
+import { colourAt } from "../maths/colours";
 import { fraction, type Range } from "../maths/range";
 import type { Place } from "../maths/grid";
 import type { Reading } from "../state/stations";
@@ -13,9 +13,7 @@ export const radiusOf = (camera: Camera): number => Math.min(Math.max(2.2 + 0.75
 /** Return the colour of a value, or grey without one. */
 export function colourOf(value: number, range: Range, colours: string): string {
   if (!Number.isFinite(value)) return "#8b929c";
-  const rgb = table(colours);
-  const at = 3 * Math.min(Math.max(Math.floor(fraction(value, range) * COUNT), 0), COUNT - 1);
-  return `rgb(${rgb[at]} ${rgb[at + 1]} ${rgb[at + 2]})`;
+  return colourAt(colours, fraction(value, range));
 }
 
 /** Draw stations: a dark and a white ring contrast with every colour of the field. */

@@ -6,7 +6,7 @@ import { placeText, valueAt, type Place } from "../../maths/grid";
 import { nights } from "../../maths/sun";
 import { fieldText } from "../../state/fields";
 import { ceilings, hasLevels, marked, profiles, series } from "../../state/places";
-import { fields, unit } from "../../state/scale";
+import { fields, limits, unit } from "../../state/scale";
 import { grid, placeOf, variable } from "../../state/store";
 import { displayedMoment, showNearest } from "../../state/times";
 import { look, view } from "../../state/view";
@@ -51,15 +51,20 @@ const textOf = (place: Place | null): string => (place ? placeText(place) : "–
 
 const shownName = (): string => (variable.value ? fieldText(variable.value) : "");
 
+/** Limit values are shown up to this multiple of the greatest value. */
+const LIMIT_WITHIN = 1.6;
+
 function Series() {
   const span = extentOf(series.value, 0) ?? [0, 1];
   const place = placeOf(marked.value[0]!.place);
+  const [, top] = bounds(series.value, 1);
+  const near = limits.value.filter((each) => each.at <= LIMIT_WITHIN * top);
   return (
     <section>
       <h3>Time series</h3>
       <Chart label={`${shownName()} at the marked places`} x={{ domain: span, kind: "time", label: "UTC" }}
-        y={{ domain: bounds(series.value, 1), label: unit.value?.label ?? "" }} curves={series.value} mark={displayedMoment.value} onMark={showNearest}
-        spans={place ? nights(span, place) : []} />
+        y={{ domain: bounds(series.value, 1, near.map((each) => each.at)), label: unit.value?.label ?? "" }} curves={series.value} mark={displayedMoment.value} onMark={showNearest}
+        spans={place ? nights(span, place) : []} levels={near.map((each) => ({ at: each.at, text: each.label }))} />
     </section>
   );
 }
