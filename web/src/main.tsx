@@ -5,6 +5,8 @@ import { listen } from "./state/bindings";
 import { leave } from "./state/actions";
 import { followCompanions } from "./state/companions";
 import { openDockForContent } from "./state/layout";
+import { followOrigin } from "./state/origin";
+import { followTrials } from "./state/trials";
 import { followRecords } from "./state/recorded";
 import { followOpening } from "./state/opening";
 import { unit } from "./state/scale";
@@ -25,6 +27,8 @@ followCompanions(() => unit.value?.byAir ?? false);
 followRecording();
 openDockForContent();
 followStations();
+followOrigin();
+followTrials();
 listen();
 addEventListener("hashchange", () => {
   const next = read(location.hash);

@@ -6,7 +6,7 @@ import secrets
 import ssl
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -24,6 +24,8 @@ from airshed.serve.protocol.frames import Frame, frames
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from airshed.serve.origin.remote import Sources
 
 
 _SILENT: Final = 20.0
@@ -256,6 +258,47 @@ class Remote:
     def picture(self, name: str, level: int = 0) -> bytes:
         """Return a map as PNG."""
         return self._ask("GET", f"/png/{quote(name, safe='')}?level={level}")
+
+    def origin(
+        self, species: str, place: str | tuple[float, float], at: str | float | None = None, *, level: int = 0,
+        progress: Callable[[str, float], None] = lambda part, done: None,
+    ) -> "Sources":  # fmt: skip
+        """Return the sources of a concentration, by the exact adjoint of the session's run.
+
+        The server computes them in a process of its own, so that the session goes on.
+
+        Parameters
+        ----------
+        species
+            Species of the mechanism.
+        place
+            City of 100 000 people or country, or longitude and latitude.
+        at
+            Time since the start of the case, such as "14 h" or in seconds; by default the present time.
+        level
+            Level, counted from the ground.
+        progress
+            Function that receives "start", "forward" or "backward" and the completed part, 0 to 1.
+
+        Returns
+        -------
+        Sources
+            Maps as an xarray Dataset, and a table of all contributions.
+
+        Raises
+        ------
+        AirshedError
+            If the session has no sources at that time, or another computation goes on.
+
+        Examples
+        --------
+        >>> found = remote.origin("O3", (6.96, 50.94), at="14 h")
+        >>> found.maps.contribution.sel(pollutant="NOx").plot()
+        >>> found.table.groupby(["country", "sector_text"]).value.sum()
+        """
+        from airshed.serve.origin.remote import sources_of
+
+        return sources_of(self, species, place, at, level, progress)
 
     def difference(self, other: "Remote", name: str, **chosen: Any) -> Frame:
         """Return a field of this session minus that of another session of the same server."""

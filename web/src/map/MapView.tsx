@@ -5,6 +5,7 @@ import { cellAt, centreOf, lonLatOf, placeText, valueAt, type Place } from "../m
 import { number } from "../maths/format";
 import { mapEdges } from "../state/layout";
 import { comparing, difference, exceeded, fields, limitText, unit, type Shown } from "../state/scale";
+import { overlay } from "../state/overlay";
 import { placeName } from "../state/place_names";
 import { cursor, geography, grid, infos } from "../state/store";
 import { atHour, chooseStation, hovered, shownUnit } from "../state/stations";
@@ -50,6 +51,7 @@ export function MapView({ session }: { session: string }) {
   const broken = useSignal(false);
   const camera = useComputed(() => cameraFor(room.value.width, room.value.height));
   const shown = useComputed<Shown | null>(() =>
+    overlay.value?.session === session ? overlay.value :
     comparing.value ? difference.value : (fields.value.find((each) => each.session === session) ?? null),
   );
 
@@ -111,13 +113,13 @@ export function Readout() {
   const map = grid.value;
   const at: Place | null = cursor.value;
   const cell = map && at && cellAt(map, at);
-  const found = comparing.value ? [difference.value] : fields.value;
+  const found = overlay.value ? [overlay.value] : comparing.value ? [difference.value] : fields.value;
   const place = map && cell && lonLatOf(map, geography.value?.places ?? null, centreOf(map, cell));
   if (!map || !at || !cell) return <div class="readout idle">Point at the map</div>;
   return (
     <div class="readout" role="status" data-row={cell.row} data-column={cell.column}>
       {found.map((each) => each && (
-        <strong key={each.session}>{number(valueAt(each.values, map, cell), 4)} <small>{unit.value?.label}</small></strong>
+        <strong key={each.session}>{number(valueAt(each.values, map, cell), 4)} <small>{overlay.value?.unit ?? unit.value?.label}</small></strong>
       ))}
       <LimitWords value={Math.max(...found.map((each) => (each ? valueAt(each.values, map, cell) : NaN)))} />
       <span title={place ? placeText(place) : ""}>{place && placeName(place)}</span>

@@ -91,6 +91,23 @@ export function drawPlaces(pen: CanvasRenderingContext2D, places: Place[], hues:
   places.forEach((place, k) => drawPlace(pen, place, hues[k % hues.length] ?? "", String(k + 1), camera));
 }
 
+/** Draw a ring with a cross around the location of a concentration. */
+export function drawTarget(pen: CanvasRenderingContext2D, place: Place, camera: Camera, ink: Ink): void {
+  const [x, y] = toPixel(camera, place);
+  pen.setLineDash([]);
+  for (const [width, colour] of [[4, ink.halo], [1.6, ink.text]] as const) {
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    pen.beginPath();
+    pen.arc(x, y, PLACE, 0, 2 * Math.PI);
+    for (const [across, up] of [[1, 0], [-1, 0], [0, 1], [0, -1]] as const) {
+      pen.moveTo(x + across * PLACE, y + up * PLACE);
+      pen.lineTo(x + across * 1.9 * PLACE, y + up * 1.9 * PLACE);
+    }
+    pen.stroke();
+  }
+}
+
 export function drawPlace(pen: CanvasRenderingContext2D, place: Place, hue: string, text: string, camera: Camera): void {
   const [x, y] = toPixel(camera, place);
   pen.beginPath();

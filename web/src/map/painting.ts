@@ -5,6 +5,7 @@ import { HUES } from "../maths/hues";
 import { mixOf } from "../state/mixing";
 import { colours, contourLevels, range, type Shown } from "../state/scale";
 import { atHour } from "../state/stations";
+import { overlay } from "../state/overlay";
 import { cursor, geography, grid } from "../state/store";
 import { isDark } from "../state/theme";
 import { drawn, releaseAt, tool } from "../state/tools";
@@ -97,11 +98,12 @@ export function paintAbove(
     const world = geography.value;
     const field = contours && map ? shown.value : null;
     const levels = field && contourLevels.value;
-    const dots = atHour.value;
+    const target = overlay.value?.at ?? null;
+    const dots = overlay.value ? [] : atHour.value;
     const [scale, table] = dots.length ? [range.value, colours.value] : [null, ""];
     void isDark.value; // colours are from the style sheet
     const cell = map && at && cellAt(map, at);
-    const any = field !== null || line !== null || path.length > 0 || cell !== null || places.length > 0 || release !== null || dots.length > 0;
+    const any = target !== null || field !== null || line !== null || path.length > 0 || cell !== null || places.length > 0 || release !== null || dots.length > 0;
     return () => {
       const pen = penOn(canvas, size, any);
       if (!pen) return;
@@ -114,6 +116,8 @@ export function paintAbove(
       lines.drawPlaces(pen, places, HUES, seen);
       const released = release && map && positionOf(map, world?.places ?? null, release);
       if (released) lines.drawPlace(pen, released, RELEASE, "", seen);
+      const received = target && map && positionOf(map, world?.places ?? null, target);
+      if (received) lines.drawTarget(pen, received, seen, ink);
     };
   });
 }

@@ -2,7 +2,7 @@
 import type * as made from "../../generated/openapi";
 
 export type {
-  Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GraticuleLine, GridInfo, LogEntry, ModelInfo, Problem, RecordingInfo,
+  Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GraticuleLine, GridInfo, LogEntry, ModelInfo, Origin, OriginRow, OriginState, Problem, RecordingInfo,
   Reply, Result,
   ServerInfo, SessionState, SnapshotInfo, StationInfo, StationList, StationPairs, StationScore, StationScores, StationSeries,
   Summary, SummaryTable, Timing, Variable,

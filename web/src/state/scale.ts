@@ -7,6 +7,7 @@ import { limitsIn, rangeIn, scaleOf, tableOf, type Limit } from "../maths/scales
 import { convert, unitFor, unitsOf, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import { hasAir, mapAir } from "./companions";
+import { overlay } from "./overlay";
 import type { Past } from "./past";
 import { arrived, level, past, shown, variable } from "./store";
 import { isDark } from "./theme";
@@ -79,7 +80,7 @@ function grow(kind: string, found: [number, number] | null): [number, number] {
 let former: Range | null = null;
 let formerOf = "";
 
-export const range = computed<Range>(() => (comparing.value ? differenceRange() : fieldRange()));
+export const range = computed<Range>(() => (overlay.value?.range ?? (comparing.value ? differenceRange() : fieldRange())));
 
 function fieldRange(): Range {
   const { range: chosen, log: chosenLog } = view.value;
@@ -138,13 +139,13 @@ export const positive = computed(() => {
 });
 
 export const colours = computed(() => {
-  const chosen = comparing.value ? SIGNED : (view.value.colours ?? (variable.value ? tableOf(variable.value) : ""));
+  const chosen = comparing.value || overlay.value ? SIGNED : (view.value.colours ?? (variable.value ? tableOf(variable.value) : ""));
   return chosen === SIGNED ? signedTable(isDark.value) : chosen;
 });
 
 /** Limit values of the displayed field in the unit of the scale; they apply at the ground. */
 export const limits = computed<(Limit & { at: number })[]>(() =>
-  variable.value && unit.value && level.value === 0 && !comparing.value ? limitsIn(variable.value, unit.value, units.value) : [],
+  variable.value && unit.value && level.value === 0 && !comparing.value && !overlay.value ? limitsIn(variable.value, unit.value, units.value) : [],
 );
 
 /** Return the highest limit that a value exceeds, or null. */

@@ -1,6 +1,7 @@
 // Tools: the meaning of a click on the map.
 import { signal } from "@preact/signals";
 import type { Place } from "../maths/grid";
+import { receptor } from "./origin";
 import { placeOf } from "./store";
 import { look, view } from "./view";
 
@@ -34,7 +35,8 @@ const roundedOrNull = (place: Place | null): Place | null => place && rounded(pl
 const round = (degrees: number): number => Math.round(degrees * 1e4) / 1e4;
 
 function pin(at: Place): void {
-  look({ places: [...view.value.places, at].slice(-MOST_PLACES), panel: "place" });
+  if (view.value.panel === "origin") receptor.value = ""; // the last marked place
+  look({ places: [...view.value.places, at].slice(-MOST_PLACES), panel: view.value.panel === "origin" ? "origin" : "place" });
 }
 
 function hang(at: Place): void {

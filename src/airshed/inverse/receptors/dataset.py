@@ -18,7 +18,7 @@ from airshed.core.version import __version__
 from airshed.inverse.backward import Adjoints
 from airshed.inverse.gradient import Gradient
 from airshed.inverse.receptors.receptor import MEASURES, Receptor
-from airshed.kernels.boundary import sum_of_cells
+from airshed.kernels.boundary import FaceCells, sum_of_cells
 from airshed.models.air.boundary.field import LateralBoundary, face_cells
 from airshed.models.air.emissions.inventory import Inventory
 from airshed.models.air.emissions.sources import hour_of
@@ -54,10 +54,19 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Contributions:
-    """All contributions, the largest first, and maps of those of emission by species (species, lat, lon)."""
+    """All contributions, the largest first, and those of emission and of the lateral boundary by location and time.
+
+    maps      of emission (species, lat, lon)
+    periods   of emission by the beginning [s] of its period (species,)
+    sides     of the air at each lateral side (species,)
+    reported  pollutant of the inventory of which a species is a part
+    """
 
     rows: tuple[Contribution, ...]
     maps: Array
+    periods: Mapping[float, Array]
+    sides: Mapping[str, Array]
+    reported: Mapping[str, str]
 
 
 def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contributions:
@@ -68,6 +77,8 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
     """
     names, rows = model.network.names, list[Contribution]()
     maps = np.zeros((len(names), *model.whole.shape[1:]))
+    periods = {begin: np.zeros(len(names)) for begin in sorted(adjoints.sources)}
+    reported: dict[str, str] = {}
     for whole, source in zip(model.parts.sources, model.parts.own_sources, strict=True):
         # Multiply the adjoints of the species and levels of this source by its emission in each period.
         own = [model.network.index(name) for name in source.species]
@@ -78,8 +89,11 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
             for sector, part in parts.items():
                 rate = model.subdomain.whole(part.rate(begin))
                 maps[own] += np.einsum("klyx,klyx->kyx", adjoint, rate)
-                totals[sector] = totals[sector] + np.einsum("klyx,klyx->k", adjoint, rate)
+                total = np.einsum("klyx,klyx->k", adjoint, rate)
+                totals[sector] = totals[sector] + total
+                periods[begin][own] += total
         if isinstance(whole, Inventory):
+            reported |= whole.reported
             rows += _of_inventory(model, whole, adjoints.sources)
         else:
             kind = getattr(source, "kind", "processes")
@@ -92,6 +106,7 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
     if isinstance(given := model.forcing.boundary, LateralBoundary):
         each_time = [np.sum(found * given.field.at(when), axis=(1, 2)) for when, found in adjoints.boundary.items()]
         at_sides = sum_of_cells(np.sum(each_time, axis=0), len(names))
+    sides = _by_side(model, adjoints)
     for source_name, values in (
         ("air at the beginning", np.einsum("klyx,klyx->k", adjoints.initial, initial)),
         ("air at the sides", at_sides),
@@ -101,7 +116,18 @@ def contributions(model: AirModel, adjoints: Adjoints, initial: Array) -> Contri
 
     least = _LEAST * max((abs(row.value) for row in rows), default=0.0)
     ranked = sorted((row for row in rows if abs(row.value) > least), key=lambda row: -abs(row.value))
-    return Contributions(tuple(ranked), maps)
+    return Contributions(tuple(ranked), maps, periods, sides, reported)
+
+
+def _by_side(model: AirModel, adjoints: Adjoints) -> dict[str, Array]:
+    """Return the contribution of the air at each lateral side by species (species,)."""
+    given, profile = model.forcing.boundary, np.asarray(model.constants.profile)[:, :, None]
+    count = len(model.network.names)
+    faces = np.zeros((count, FaceCells(*model.whole.shape[1:]).count))
+    for when, found in adjoints.boundary.items():
+        outside = given.field.at(when) if isinstance(given, LateralBoundary) else profile
+        faces += sum_of_cells(np.sum(found * outside, axis=1), count)
+    return {side: faces[:, place].sum(axis=1) for side, place in FaceCells(*model.whole.shape[1:]).places.items()}
 
 
 def _by_sector(source: Source) -> dict[str, Source]:
@@ -164,7 +190,8 @@ def sensitivity_dataset(
         "species": list(network.names), "reaction": [reaction.label for reaction in network.reactions],
         **grid.axes.dataset_coords(),
         "hour": ("hour", _times(start, hours), {"long_name": "beginning of an hour"}),
-        "source": np.array([row.source for row in shares.rows], str),
+        "source": np.array([row.source for row in shares.rows], str), "side": list(shares.sides),
+        "pollutant": ("species", [shares.reported.get(name, "") for name in network.names]),
         **{f"face_{name}": each.variable for name, each in face_cells(grid).coords.items()},
     }  # fmt: skip
     if passed:
@@ -189,6 +216,13 @@ def per_hour(sources: Mapping[float, Array], start: np.datetime64) -> tuple[list
     hours = sorted({hour_of(begin, start) for begin in begins})
     totals = {hour: sum(sources[begin] for begin in begins if hour_of(begin, start) == hour) for hour in hours}
     return hours, np.stack([np.asarray(totals[hour]) / _HOUR for hour in hours], axis=1)
+
+
+def _sums_by_hour(periods: Mapping[float, Array], start: np.datetime64) -> Array:
+    """Return sums by hour UTC (species, hour) of values by the beginnings of periods, in the hours of `per_hour`."""
+    hours = sorted({hour_of(begin, start) for begin in periods})
+    sums = {hour: sum(values for begin, values in periods.items() if hour_of(begin, start) == hour) for hour in hours}
+    return np.stack([np.asarray(sums[hour]) for hour in hours], axis=1)
 
 
 Variable = tuple[tuple[str, ...], Any, str, str]
@@ -247,6 +281,10 @@ def _contributions(
         for name in ("country", "sector", "species")
     }
     variables["emission_contribution"] = ("species", *horizontal), shares.maps, unit, f"emission of the case {text}"
+    by_hour = _sums_by_hour(shares.periods, model.case.start)
+    variables["hour_contribution"] = ("species", "hour"), by_hour, unit, f"emission of an hour {text}"
+    by_side = np.stack(list(shares.sides.values()), axis=1)
+    variables["side_contribution"] = ("species", "side"), by_side, unit, f"air at a side of the area {text}"
     variables["contribution"] = ("source",), np.array([row.value for row in rows]), unit, f"a source {text}"
     for name in passed[0].fields if passed else ():
         variables[f"adjoint_{name}"] = (

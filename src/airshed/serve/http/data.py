@@ -24,7 +24,8 @@ _MOST = 100
 Binary = dict[int | str, dict[str, Any]]
 
 
-def _responses(media_type: str) -> Binary:
+def responses(media_type: str) -> Binary:
+    """Return the description of a response with bytes of a media type."""
     return {200: {"content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
@@ -61,20 +62,20 @@ def data_routes(requests: Requests) -> APIRouter:
     """Return the routes of frames."""
     routes = APIRouter(prefix="/api/sessions/{session}", default_response_class=Response)
 
-    @routes.get("/data", responses=_responses(MEDIA_TYPE))
+    @routes.get("/data", responses=responses(MEDIA_TYPE))
     async def several(session: str, variables: Names, chosen: Chosen) -> Response:
         """Return frames of several variables, whose names are separated by commas."""
         found = requests.session(session)
         copies = await _copies(requests, session, variables)
         return Response(b"".join(found.frame(each, chosen) for each in copies.values()), media_type=MEDIA_TYPE)
 
-    @routes.get("/data/{variable}", responses=_responses(MEDIA_TYPE))
+    @routes.get("/data/{variable}", responses=responses(MEDIA_TYPE))
     async def one(session: str, variable: str, chosen: Chosen) -> Response:
         """Return a frame of a variable."""
         copy = await requests.copy(session, variable)
         return Response(requests.session(session).frame(copy, chosen), media_type=MEDIA_TYPE)
 
-    @routes.get("/compare/{variable}", responses=_responses(MEDIA_TYPE))
+    @routes.get("/compare/{variable}", responses=responses(MEDIA_TYPE))
     async def compare(
         session: str, variable: str, chosen: Chosen, other: Annotated[str, Query(alias="with")]
     ) -> Response:
@@ -91,7 +92,7 @@ def data_routes(requests: Requests) -> APIRouter:
         info = types.RecordingInfo(every=found.every, variables=list(found.names), moments=list(found.moments))
         return Response(info.model_dump_json(), media_type="application/json")
 
-    @routes.get("/recording/{variable}", responses=_responses(MEDIA_TYPE))
+    @routes.get("/recording/{variable}", responses=responses(MEDIA_TYPE))
     async def records(
         session: str, variable: str, chosen: Chosen, since: float | None = None, at: float | None = None
     ) -> Response:
@@ -113,7 +114,7 @@ def data_routes(requests: Requests) -> APIRouter:
         text = ",".join(each.model_dump_json() for each in await asyncio.to_thread(cities_of, found))
         return Response(f"[{text}]", media_type="application/json")
 
-    @routes.get("/geography/places", responses=_responses(MEDIA_TYPE))
+    @routes.get("/geography/places", responses=responses(MEDIA_TYPE))
     async def places(session: str) -> Response:
         """Return longitude, latitude and rotation of the cells of a projected map as a frame."""
         found = requests.session(session)
@@ -125,7 +126,7 @@ def data_routes(requests: Requests) -> APIRouter:
         found = await asyncio.to_thread(graticule_of, requests.session(session))
         return Response(f"[{','.join(each.model_dump_json() for each in found)}]", media_type="application/json")
 
-    @routes.get("/geography/{which}", responses=_responses(MEDIA_TYPE))
+    @routes.get("/geography/{which}", responses=responses(MEDIA_TYPE))
     async def lines(session: str, which: Lines) -> Response:
         """Return land, coast lines or borders of the map and its surroundings as a frame of points."""
         found = requests.session(session)
@@ -145,7 +146,7 @@ def file_routes(requests: Requests) -> APIRouter:
     """Return the routes of pictures and files."""
     routes = APIRouter(prefix="/api/sessions/{session}", default_response_class=Response)
 
-    @routes.get("/png/{variable}", responses=_responses("image/png"))
+    @routes.get("/png/{variable}", responses=responses("image/png"))
     async def picture(
         session: str, variable: str, level: Annotated[int, Query(ge=0, le=2**31)] = 0,
         other: Annotated[str | None, Query(alias="with")] = None,
@@ -158,7 +159,7 @@ def file_routes(requests: Requests) -> APIRouter:
         found.shape.check(copy.variable, level, None)
         return Response(await asyncio.to_thread(picture_of, found, copy, level, other), media_type="image/png")
 
-    @routes.get("/netcdf", responses=_responses("application/netcdf"))
+    @routes.get("/netcdf", responses=responses("application/netcdf"))
     async def file(session: str, variables: Names) -> Response:
         """Return variables of the present state as a netCDF file; its history is the log of commands."""
         from airshed.serve.fields.formats import netcdf
@@ -169,7 +170,7 @@ def file_routes(requests: Requests) -> APIRouter:
         name = f'attachment; filename="{_plain(session)}-{found.state.step}.nc"'
         return Response(made, media_type="application/netcdf", headers={"Content-Disposition": name})
 
-    @routes.get("/zarr/{key:path}", responses=_responses("application/octet-stream"))
+    @routes.get("/zarr/{key:path}", responses=responses("application/octet-stream"))
     async def zarr(session: str, key: str) -> Response:
         """Return the value of a key of a Zarr v3 store of the present state."""
         from airshed.serve.fields.formats import value_of

@@ -125,11 +125,11 @@ class Server:
         pages = [f"{scheme}://{own}" for scheme in ("http", "https")]
         names, origins = (*self.address.names, own), (*self.address.origins, *pages)
         gate = Gate.of(self.tokens, self.port, self.limits, names, origins)
-        requests = Requests(self.engine)
         access_requests = AccessRequests(self.tokens)
-        self._hub = Hub(requests, gate, access_requests)
+        self._requests = Requests(self.engine)
+        self._hub = Hub(self._requests, gate, access_requests)
         access_requests.on_change = self._hub.publish_waiting
-        app = application(requests, access_requests, self.observations)
+        app = application(self._requests, access_requests, self.observations)
         self._hub.add_to(app)
         add_pages(app)
         self.engine.on_event = self._on_event
@@ -190,7 +190,10 @@ class Server:
 
     def run(self) -> None:
         """Execute requests until :meth:`stop`; the models belong to the calling thread."""
-        self.engine.run()
+        try:
+            self.engine.run()
+        finally:
+            self._requests.origins.close()
 
     def stop(self) -> None:
         """End :meth:`run` after the present step; callable from a signal handler."""

@@ -62,6 +62,7 @@ class Engine:
         self._saved: dict[str, float] = {}
         self.openings: dict[str, str] = {}
         self._offered: Callable[[], Future[types.SessionState]] | None = None
+        self.offered_case: RunCase | None = None
         self._opened: Future[types.SessionState] | None = None
         self._branches = 0
         self._ends = self._left = self.began = False
@@ -94,7 +95,7 @@ class Engine:
             on_begin()
             return self.open(case, MAIN)
 
-        self._offered = begin
+        self._offered, self.offered_case = begin, case
 
     @property
     def offers(self) -> bool:

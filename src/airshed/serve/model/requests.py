@@ -12,6 +12,7 @@ from airshed.core.errors import CaseError
 from airshed.serve.access.gate import role_of_request
 from airshed.serve.access.lease import Client
 from airshed.serve.fields.published import Copy, Session
+from airshed.serve.origin.jobs import OriginJobs
 from airshed.serve.protocol import messages, types
 from airshed.serve.protocol.errors import NotThereError, NotYetError
 
@@ -47,6 +48,7 @@ class Requests:
     """Requests to an engine from an event loop. Simultaneous requests for one field or summary share its result."""
 
     engine: "Engine"
+    origins: OriginJobs = field(default_factory=OriginJobs)
 
     def __post_init__(self) -> None:
         self._pending: dict[tuple[str, str], asyncio.Future[Any]] = {}

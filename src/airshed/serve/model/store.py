@@ -218,17 +218,19 @@ class SessionRequest:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the case to other ranks as its settings: classes of a case may be created at run time."""
-        document = _document(self.case, self.parent, self.scenario)
+        document = document_of(self.case, self.parent, self.scenario)
         return _received, (self.session, document, self.folder, self.resume, self.accept)
 
 
 def _received(
     session: str, document: dict[str, Any], folder: Path | None, resume: bool, accept: bool
 ) -> SessionRequest:
-    return SessionRequest(session, _case(document), document["parent"], folder, resume, accept, document["scenario"])
+    return SessionRequest(
+        session, case_from(document), document["parent"], folder, resume, accept, document["scenario"]
+    )
 
 
-def _document(case: RunCase, parent: str | None, scenario: str) -> dict[str, Any]:
+def document_of(case: RunCase, parent: str | None = None, scenario: str = "") -> dict[str, Any]:
     """Return the initial case of a session in plain values."""
     return {
         "case": case.to_toml(), "name": case.name, "base": str(case.base), "allow_code": case.allow_code,
@@ -236,7 +238,7 @@ def _document(case: RunCase, parent: str | None, scenario: str) -> dict[str, Any
     }  # fmt: skip
 
 
-def _case(document: Mapping[str, Any], main: RunCase | None = None) -> RunCase:
+def case_from(document: Mapping[str, Any], main: RunCase | None = None) -> RunCase:
     """Return the case of such a document, with the machine's settings of the main case if given."""
     data = parse_toml(document["case"])
     data = data if main is None else _with_machine_of(main, data)
@@ -262,7 +264,7 @@ class SessionFolders:
         """Store the initial case of a session, its parent and its name."""
         if self.folder is not None:
             with write_whole(self._file(name)) as part:
-                part.write_text(json.dumps(_document(case, parent, scenario), indent=1), encoding="utf-8")
+                part.write_text(json.dumps(document_of(case, parent, scenario), indent=1), encoding="utf-8")
 
     def scenario_of(self, name: str) -> str:
         """Return the stored name of a session; empty without one."""
@@ -324,7 +326,7 @@ class SessionFolders:
                 continue
             try:
                 document: dict[str, Any] = json.loads(read_text(file))
-                case = _case(document, main)
+                case = case_from(document, main)
                 if document["allow_code"] and not main.allow_code:
                     raise DataError("its case brings code; allow it with --allow-code")
                 yield SessionRequest(file.stem, case, document["parent"])

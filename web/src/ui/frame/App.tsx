@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { MapView, Readout } from "../../map/MapView";
 import { helpOpen } from "../../state/bindings";
+import { overlay } from "../../state/overlay";
 import { isNarrow, observeCovered } from "../../state/layout";
 import { comparing } from "../../state/scale";
 import { connection, infos, sessions } from "../../state/store";
@@ -12,11 +13,12 @@ import { Legend } from "./Legend";
 import { Notices } from "./Notices";
 import { Overlay } from "./Overlay";
 import { Recorded } from "./Recorded";
+import { SourceLegend } from "./SourceLegend";
 import { TimeBar } from "./TimeBar";
 import { TopBar } from "./TopBar";
 
 export function App() {
-  const maps = comparing.value ? watched.value.slice(0, 1) : watched.value;
+  const maps = comparing.value || overlay.value ? watched.value.slice(0, 1) : watched.value;
   const page = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => observeCovered(page.current!), [isNarrow.value]);
   return (
@@ -26,14 +28,14 @@ export function App() {
         <div class="maps" data-count={maps.length}>
           {maps.map((name) => (
             <div class="one" key={name}>
-              {watched.value.length > 1 && <h2 class="which">{comparing.value ? `${watched.value[1]} − ${name}` : name}</h2>}
+              {watched.value.length > 1 && !overlay.value && <h2 class="which">{comparing.value ? `${watched.value[1]} − ${name}` : name}</h2>}
               <MapView session={name} />
             </div>
           ))}
         </div>
         <Readout />
-        <Legend />
         <Recorded />
+        {overlay.value ? <SourceLegend /> : <Legend />}
         <Overlay />
       </main>
       <TimeBar />

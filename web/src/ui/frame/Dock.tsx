@@ -1,11 +1,13 @@
 // The dock: a list of tabs, and the panel of the selected one. In a narrow window it is a sheet at the bottom.
 import type { ComponentType } from "preact";
 import { dockWidth, HEIGHTS, isDockOpen, isNarrow, openDock, resizeDock, resizeSheet, sheetHeight, WIDTHS } from "../../state/layout";
+import { canSetUp } from "../../state/opening";
 import { hasModel } from "../../state/playback";
 import { look, view, type Panel } from "../../state/view";
 import { AboutPanel } from "../panels/AboutPanel";
 import { BudgetPanel } from "../panels/BudgetPanel";
 import { FieldsPanel } from "../panels/FieldsPanel";
+import { OriginPanel } from "../panels/OriginPanel";
 import { PlacePanel } from "../panels/PlacePanel";
 import { ScenarioPanel } from "../panels/ScenarioPanel";
 import { SettingsPanel } from "../panels/SettingsPanel";
@@ -25,14 +27,14 @@ const TABS: Tab[] = [
   { id: "fields", name: "Fields", content: FieldsPanel, recorded: true },
   { id: "place", name: "Place", content: PlacePanel, recorded: true },
   { id: "scenario", name: "What if?", content: ScenarioPanel, recorded: false },
-  { id: "origin", name: "Where from?", content: null, recorded: false },
+  { id: "origin", name: "Where from?", content: OriginPanel, recorded: false },
   { id: "stations", name: "Stations", content: StationsPanel, recorded: true },
   { id: "budget", name: "Budget", content: BudgetPanel, recorded: true },
   { id: "settings", name: "Settings", content: SettingsPanel, recorded: false },
   { id: "about", name: "About", content: AboutPanel, recorded: true },
 ];
 
-const tabs = (): Tab[] => TABS.filter((each) => each.content && (each.recorded || hasModel()));
+const tabs = (): Tab[] => TABS.filter((each) => each.content && (each.recorded || hasModel() || (each.id === "origin" && canSetUp.value)));
 
 export function Dock() {
   const all = tabs();

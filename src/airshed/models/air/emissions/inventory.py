@@ -94,6 +94,12 @@ class Inventory(MappedEmissions):
         """The countries with emission in the grid, separate ones if the builder was called with `apart`."""
         return tuple(iso2 for _, members in self._zones for iso2 in members)
 
+    @property
+    def reported(self) -> dict[str, str]:
+        """The reported pollutant of each species; of a species of several pollutants the first one."""
+        parts = reversed([(part.species, name) for name, of_one in self._parts.items() for part in of_one])
+        return dict(parts)
+
     def selected(self, sectors: Collection[str], countries: Collection[str]) -> "Inventory":
         """Return the emission of some sectors of some countries, with all species and layers; at least one of each.
 

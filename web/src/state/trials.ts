@@ -1,0 +1,78 @@
+// Runs that test a line of the ranking: with a smaller source, and the measured change next to the predicted one.
+import { effect, signal } from "@preact/signals";
+import { cellAt, positionOf, type Place } from "../maths/grid";
+import { predicted, type Ranked } from "../maths/sources";
+import type { Origin } from "../protocol/types";
+import { command } from "./actions";
+import { hasModel } from "./playback";
+import { geography, grid, http, infos, learn, notify, recorded, sessions } from "./store";
+import { look, view } from "./view";
+
+/** Remaining part of a source that a trial cuts. */
+export const FACTOR = 0.8;
+const START = "start";
+
+export interface Trial {
+  session: string;
+  /** Of the ranking, see `Ranked.id`. */
+  line: string;
+  name: string;
+  of: Origin;
+  /** [mol/mol] */
+  predicted: number;
+  measured: number | null;
+}
+
+export const trials = signal<Trial[]>([]);
+
+/** Return the trial of a line of a result, the newest first. */
+export const trialOf = (of: Origin, line: string): Trial | undefined =>
+  trials.value.findLast((each) => each.line === line && each.of.time === of.time && each.of.place === of.place && each.of.request.species === of.request.species);
+
+/** Run a branch from the start with a smaller source, up to the time of the concentration. */
+export async function tryCut(line: Ranked, of: Origin): Promise<void> {
+  const parent = view.value.session;
+  if (!hasModel()) return notify("problem", "A trial needs the model: make the recorded day live first.");
+  const changes = { [`emissions.scale.${line.scale}`]: FACTOR };
+  const made = (await command(parent, { kind: "branch", snapshot: START, changes }))?.branch;
+  if (!made) return;
+  sessions.value = { ...sessions.value, [made.session]: made };
+  trials.value = [...trials.value, { session: made.session, line: line.id, name: line.name, of, predicted: predicted(line.value, FACTOR), measured: null }];
+  if (!infos.value[made.session]) await learn(made.session);
+  look({ other: made.session });
+  await command(made.session, { kind: "run", until: of.request.at });
+  notify("done", `A run with 20 % less (${line.name}) has started.`);
+}
+
+/** Measure the effect of each trial once its run has recorded the time of the concentration. */
+export function followTrials(): void {
+  const asked = new Set<string>();
+  effect(() => {
+    void recorded.value;
+    for (const trial of trials.value) {
+      const at = trial.of.request.at;
+      const reached = (sessions.value[trial.session]?.seconds ?? -Infinity) >= at - 1;
+      if (trial.measured !== null || !reached || asked.has(trial.session)) continue;
+      asked.add(trial.session);
+      void measure(trial).catch(() => undefined).finally(() => asked.delete(trial.session));
+    }
+  });
+}
+
+async function measure(trial: Trial): Promise<void> {
+  const value = await valueAt(trial.session, trial.of);
+  if (value === null) return;
+  trials.value = trials.value.map((each) => (each.session === trial.session ? { ...each, measured: value - trial.of.value } : each));
+}
+
+/** Return the recorded value of a session at the place and time of a concentration [mol/mol]. */
+async function valueAt(session: string, of: Origin): Promise<number | null> {
+  const map = grid.value;
+  const at: Place | null = map && positionOf(map, geography.value?.places ?? null, [of.lon, of.lat]);
+  const cell = map && at && cellAt(map, at);
+  if (!cell) return null;
+  const window = `${cell.row},${cell.row + 1},${cell.column},${cell.column + 1}`;
+  const query = `at=${of.request.at}&level=${of.request.level}&window=${window}`;
+  const [frame] = await http.frames(`/sessions/${session}/recording/${of.request.species}?${query}`);
+  return frame && Math.abs(frame.header.seconds - of.request.at) < 1 ? (frame.values[0] ?? null) : null;
+}
