@@ -250,6 +250,86 @@ export async function scrolls({ open, given }) {
   return { seen, again, marked, left: await page.locator(".clock mark").count() };
 }
 
+const address = async (page) => JSON.parse(decodeURIComponent((await page.evaluate(() => location.hash)).split("view=")[1]));
+
+/** Return the position of a time on the track, as a part of the case. */
+async function onTrack(page, part) {
+  const { x, y, width, height } = await page.locator(".hours").boundingBox();
+  return [x + part * width, y + height / 2];
+}
+
+/** Drag along the time bar while the model runs, follow the run, play the past, and run to a time that is not computed yet. */
+export async function travels({ open }) {
+  const page = await open({ view: { variable: "TRACER" } });
+  await slowDown(page, "5");
+  await page.keyboard.press("m");
+  await atStep(page, (await step(page)) + 5);
+  const computed = Number(await page.locator(".hours").getAttribute("aria-valuemax")) / Number(await page.locator(".hours").getAttribute("data-end"));
+  await page.mouse.move(...(await onTrack(page, 0.8 * computed)));
+  await page.mouse.down();
+  await page.mouse.move(...(await onTrack(page, 0.4 * computed)), { steps: 4 });
+  await page.mouse.up();
+  await page.waitForSelector(".clock mark");
+  const dragged = await page.locator(".thumb b").innerText();
+  const before = await step(page);
+  await atStep(page, before + 2);
+  const running = await clock(page).getAttribute("data-status");
+  const stays = [dragged, await page.locator(".thumb b").innerText()];
+  await page.getByRole("button", { name: "Follow the run" }).click();
+  await page.waitForSelector(".clock mark", { state: "detached" });
+  await page.keyboard.press("m");
+  await status(page, "paused");
+  const paused = await step(page);
+
+  await page.keyboard.press(" ");
+  await page.waitForSelector(".clock mark");
+  const played = [];
+  for (let k = 0; k < 3; k++) {
+    await page.waitForFunction((last) => document.querySelector(".thumb").style.left !== last, played.at(-1));
+    played.push(await page.locator(".thumb").evaluate((each) => each.style.left));
+  }
+  await page.keyboard.press(" ");
+  const { at } = await address(page);
+
+  await page.mouse.click(...(await onTrack(page, 0.9)));
+  const offer = page.getByRole("button", { name: "Run the model to" });
+  const text = await offer.innerText();
+  const unchanged = await step(page);
+  await offer.click();
+  await status(page, "running");
+  await page.keyboard.press("m");
+  await status(page, "paused");
+  return { running, stays, paused, unchanged, played: new Set(played).size, at, text };
+}
+
+/** Resize the dock by keys and pointer, hide it, and find it again after a reload. */
+export async function docks({ open }) {
+  const page = await open();
+  const width = async () => Math.round((await page.locator("#panel").boundingBox()).width);
+  const widths = [await width()];
+  const handle = page.getByRole("separator", { name: "Width of the panels" });
+  await handle.focus();
+  await page.keyboard.press("ArrowLeft");
+  widths.push(await width());
+  const { x, y } = await handle.boundingBox();
+  await page.mouse.move(x + 4, y + 80);
+  await page.mouse.down();
+  await page.mouse.move(x - 56, y + 80, { steps: 3 });
+  await page.mouse.up();
+  widths.push(await width());
+  await page.reload();
+  await page.waitForSelector(".map[data-version]:not([data-version=''])");
+  widths.push(await width());
+  const box = async () => (await page.locator(".map").getAttribute("data-box")).split(",").map(Number);
+  const before = await box();
+  await page.keyboard.press("o");
+  await page.waitForSelector("#panel", { state: "detached" });
+  await settle(page);
+  const after = await box();
+  await page.getByRole("tab", { name: "Budget" }).click();
+  return { widths, moved: after[0] !== before[0], shown: await page.locator("#panel").getAttribute("aria-labelledby") };
+}
+
 /** Lose the connection to the server, and reconnect. */
 export async function reconnects({ open, ask }) {
   const page = await open();

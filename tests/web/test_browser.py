@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.web.conftest import Browse
 
+import airshed
 from airshed.serve.http.server import Server
 
 pytestmark = pytest.mark.thorough
@@ -58,6 +59,26 @@ def test_the_keyboard_reaches_all_functions_and_a_wrong_token_none(air: Server, 
     assert len(seen["keys"]) > 30
     assert seen["level"] == 1
     assert "token" in seen["refused"]
+
+
+def test_the_time_bar_shows_any_hour_while_the_model_runs(air: Server, browse: Browse) -> None:
+    with airshed.connect(air.url) as client:
+        client.step(250)
+        client._ask("DELETE", "/control")
+    seen = browse("travels", air)
+    assert seen["running"] == "running"
+    assert seen["stays"][0] == seen["stays"][1]
+    assert seen["played"] == 3
+    assert seen["at"] > 0
+    assert seen["unchanged"] == seen["paused"]  # playing and the offer compute nothing
+    assert seen["text"].startswith("Run the model to ")
+
+
+def test_the_dock_is_resized_and_remembered(air: Server, browse: Browse) -> None:
+    seen = browse("docks", air)
+    first, by_key, by_pointer, reloaded = seen["widths"]
+    assert first < by_key < by_pointer == reloaded
+    assert (seen["moved"], seen["shown"]) == (True, "tab-budget")
 
 
 @pytest.mark.parametrize("model", ["air", "pasture"])

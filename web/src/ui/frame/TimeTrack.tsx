@@ -24,7 +24,7 @@ export function TimeTrack() {
     <div class="track" ref={track}>
       {of && (
         <>
-          <div class="hours" role="slider" tabIndex={0} aria-label="Displayed time" aria-valuemin={first(of)} aria-valuemax={Math.max(last(of), of.present)}
+          <div class="hours" role="slider" tabIndex={0} aria-label="Displayed time" data-end={of.end} aria-valuemin={first(of)} aria-valuemax={Math.max(last(of), of.present)}
             aria-valuenow={Math.round(shownTime.value)} aria-valuetext={textOf(of, shownTime.value)} {...moves}>
             <Axis of={of} width={width.value} />
             <Parts of={of} />
