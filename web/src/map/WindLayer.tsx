@@ -15,8 +15,8 @@ import { turned, type WindField } from "./wind_field";
 /** Longest time between two moves of particles [s]: after a pause they do not jump. */
 const LONGEST = 0.1;
 const INKS: Record<"light" | "dark", TrailInk> = {
-  light: { core: [0.09, 0.11, 0.15], casing: [1, 1, 1] },
-  dark: { core: [1, 1, 1], casing: [0.03, 0.05, 0.08] },
+  light: { core: [0.09, 0.11, 0.15], casing: [1, 1, 1], strength: [0.75, 0.4] },
+  dark: { core: [1, 1, 1], casing: [0.03, 0.05, 0.08], strength: [0.95, 0.35] },
 };
 
 /** The wind along the axes of a projected map, by the field that it comes from: particles request it in each frame. */
@@ -81,7 +81,8 @@ function animate(canvas: HTMLCanvasElement, camera: { readonly value: Camera }):
     before = now;
     const seen = camera.value;
     particles.move(wind, seen, seconds);
-    layer.draw(particles, seen, seconds, INKS[isDark.value ? "dark" : "light"], resize(canvas, seen));
+    resize(canvas, seen);
+    layer.draw(particles, seen, seconds, INKS[isDark.value ? "dark" : "light"]);
     canvas.dataset.count = String(particles.at.length);
     request = requestAnimationFrame(draw);
   };

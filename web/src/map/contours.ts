@@ -12,8 +12,8 @@ interface Contour {
 }
 
 /** Least length of a labelled line, distance between labels of a line, and least distance between labels [pixels]. */
-const LABELLED = 90;
-const REPEATED = 420;
+const LABELLED = 130;
+const REPEATED = 700;
 const CLEAR = 4;
 
 export function drawContours(

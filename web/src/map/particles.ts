@@ -6,8 +6,9 @@ import { windAt, type WindField } from "./wind_field";
 /** Pixels per second of a particle in a wind of 1 m/s, at every zoom. */
 export const PACE = 8;
 /** Screen area of a particle [pixels²]. */
-const AREA = 420;
-const MOST = 6000;
+const AREA = 480;
+/** Greatest number of particles. */
+export const MOST = 6000;
 /** Longest life of a particle [s]. */
 const LIFE = 4;
 
