@@ -27,8 +27,8 @@ export function Legend() {
       {open.value && <ScaleMenu />}
       <div class="row">
         <h2 title={selected.text}>
-          {titleOf(selected)} <span class="formula">{formulaOf(selected)}</span>{comparing.value && ", difference"}
-          <small>{heightText(selected)}</small>
+          {titleOf(selected)} <span class="formula">{formulaOf(selected)}</span>
+          <small>{[comparing.value && "difference", heightText(selected)].filter(Boolean).join(" ")}</small>
         </h2>
         <UnitButton />
         <button type="button" class="quiet" aria-expanded={open.value} aria-label="Scale: range and colours" title="Range and colours"

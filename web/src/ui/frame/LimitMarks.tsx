@@ -17,15 +17,18 @@ export function LimitMarks() {
     (list.current?.children[to]?.firstElementChild as HTMLElement | undefined)?.focus();
     event.preventDefault();
   };
+  const shown = named.value === null ? undefined : found[named.value];
   return (
-    <ul class="limits" ref={list} aria-label="Limit values">
-      {found.map(({ at, place, text }, k) => (
-        <li key={at} style={{ left: `${100 * place}%` }}>
-          <button type="button" aria-label={text} tabIndex={k ? -1 : 0} onKeyDown={(event) => move(k, event)}
-            onFocus={() => (named.value = k)} onBlur={() => (named.value = null)} onMouseEnter={() => (named.value = k)} onMouseLeave={() => (named.value = null)} />
-          {named.value === k && <span class="name" data-side={place > 0.5 ? "right" : "left"}>{text}</span>}
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="limits" ref={list} aria-label="Limit values">
+        {found.map(({ at, place, text }, k) => (
+          <li key={at} style={{ left: `${100 * place}%` }}>
+            <button type="button" aria-label={text} tabIndex={k ? -1 : 0} onKeyDown={(event) => move(k, event)}
+              onFocus={() => (named.value = k)} onBlur={() => (named.value = null)} onMouseEnter={() => (named.value = k)} onMouseLeave={() => (named.value = null)} />
+          </li>
+        ))}
+      </ul>
+      {shown && <p class="limitname" data-side={shown.place > 0.5 ? "right" : "left"}>{shown.text}</p>}
+    </>
   );
 }

@@ -1,5 +1,4 @@
 // The selected field and its display options.
-import { NAMES } from "../../maths/colours";
 import { unit, units } from "../../state/scale";
 import { variable } from "../../state/store";
 import { save } from "../../state/files";
@@ -30,12 +29,6 @@ export function FieldsPanel() {
             </select>
           </label>
         )}
-        <label class="field">Colours
-          <select value={view.value.colours ?? ""} onChange={(event) => look({ colours: event.currentTarget.value || null })}>
-            <option value="">default</option>
-            {NAMES.map((name) => <option key={name}>{name}</option>)}
-          </select>
-        </label>
       </fieldset>
       {selected && (
         <div class="actions" role="group" aria-label="Save">
