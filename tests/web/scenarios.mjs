@@ -463,3 +463,27 @@ export async function opens({ open, given }) {
   await page.waitForFunction((word) => globalThis.written.includes(word), given.word, { timeout: 10000 });
   return true;
 }
+
+/** By keyboard: read a limit on the colour scale, change the unit, and set the range in the menu of the scale. */
+export async function scales({ open, given }) {
+  const page = await open({ view: { variable: given.variable, wind: "particles" } });
+  const legend = page.getByRole("region", { name: "Colour scale" });
+  const unit = async () => await legend.locator(".unit").innerText();
+  await legend.getByRole("list", { name: "Limit values" }).getByRole("button").first().focus();
+  const limits = [await legend.locator(".limitname").innerText()];
+  await page.keyboard.press("ArrowRight");
+  limits.push(await legend.locator(".limitname").innerText());
+  const usual = { ...(await scale(page)), unit: await unit(), sentence: await legend.getByRole("img").getAttribute("aria-label") };
+  await page.keyboard.press("u");
+  await page.waitForFunction(() => document.querySelector(".legend .unit").innerText === "ppb");
+  const other = await scale(page);
+  await legend.getByRole("button", { name: /^Scale/ }).press("Enter");
+  await legend.getByLabel("own numbers").press("Space");
+  await legend.getByLabel("to", { exact: true }).fill("77");
+  await legend.getByLabel("to", { exact: true }).press("Enter");
+  await page.waitForFunction(() => document.querySelector(".legend").dataset.high === "77");
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  const { violations } = await page.evaluate(() => globalThis.axe.run(".legend"));
+  await page.keyboard.press("Escape");
+  return { limits, usual, other, violations: violations.map((each) => each.id), menu: await legend.locator(".scalemenu").count(), wind: await legend.locator(".windkey").innerText() };
+}

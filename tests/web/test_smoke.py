@@ -105,6 +105,20 @@ def test_keys_alone_steer(chemistry: Server, browse: Browse) -> None:
     assert set(np.unique(painted.round(5))) == {1.0, 2.0}
 
 
+def test_the_scale_is_read_and_changed_by_keyboard(chemistry: Server, browse: Browse) -> None:
+    seen = browse("scales", chemistry, variable="O3")
+    assert seen["limits"] == [
+        "WHO guideline, 100 µg/m³ (mean of 8 h)", "EU target value, 120 µg/m³ (mean of 8 h)",
+    ]  # fmt: skip
+    assert (seen["usual"]["low"], seen["usual"]["high"], seen["usual"]["unit"]) == (0, 180, "µg/m³")
+    assert seen["usual"]["sentence"].startswith(
+        "Colours show Ozone at the ground, 10 m, from 0 (pale blue) to 180 µg/m³"
+    )
+    assert (seen["other"]["low"], seen["other"]["high"]) == (0, 90)
+    assert (seen["violations"], seen["menu"]) == ([], 0)
+    assert seen["wind"].split(":")[-1].strip().endswith("km/h)")
+
+
 def test_files_are_saved_and_opened(air: Server, browse: Browse) -> None:
     own = load_case(Path("cases/tracer-rotation"), ['title="A case of mine"', 'grid.spacing="0.5 deg"']).to_toml()
     seen = browse("files", air, variable="TRACER", wrong="[grid]\nspacing = 3", toml=own, title="A case of mine")

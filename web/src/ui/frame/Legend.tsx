@@ -7,6 +7,7 @@ import type { Variable } from "../../protocol/types";
 import { nextUnit } from "../../state/bindings";
 import { formulaOf, titleOf } from "../../state/fields";
 import { beyond, colours, comparing, limits, limitText, range, unit, units } from "../../state/scale";
+import { heightText } from "../../state/heights";
 import { info, level, variable } from "../../state/store";
 import { Icon } from "./icons";
 import { LimitMarks } from "./LimitMarks";
@@ -28,7 +29,7 @@ export function Legend() {
       <div class="row">
         <h2 title={selected.text}>
           {titleOf(selected)} <span class="formula">{formulaOf(selected)}</span>
-          <small>{[comparing.value && "difference", heightText(selected)].filter(Boolean).join(" ")}</small>
+          <small>{[comparing.value && "difference", heightOf(selected)].filter(Boolean).join(" ")}</small>
         </h2>
         <UnitButton />
         <button type="button" class="quiet" aria-expanded={open.value} aria-label="Scale: range and colours" title="Range and colours"
@@ -74,16 +75,17 @@ function Ticks() {
 }
 
 /** Return the height of the displayed level; empty for a field without levels. */
-function heightText(selected: Variable): string {
-  const metres = selected.dims.length > 2 ? info.value?.grid.levels[level.value] : undefined;
-  if (metres === undefined) return "";
-  return level.value === 0 ? `at the ground, ${number(metres)} m` : `at ${number(metres)} m`;
+function heightOf(selected: Variable): string {
+  const heights = info.value?.grid.levels ?? [];
+  if (selected.dims.length < 3 || !heights.length) return "";
+  const text = heightText(heights, level.value);
+  return level.value === 0 ? `${text}, ${number(heights[0] ?? 0)} m` : `at ${text}`;
 }
 
 /** Return the scale in a sentence, for readers who do not see it. */
 function sentence(selected: Variable): string {
   const [first = "", last = ""] = [textOf(colours.value).split(", ")[0], textOf(colours.value).split(", ").at(-1)];
-  const where = heightText(selected);
+  const where = heightOf(selected);
   const marks = limits.value.filter((each) => each.at <= range.value.high).map(limitText).join("; ");
   const field = `${comparing.value ? "the difference of " : ""}${titleOf(selected)}${where && ` ${where}`}`;
   return `Colours show ${field}, from ${number(range.value.low)} (${first}) to ${number(range.value.high)} ${unit.value?.label} (${last}).${marks && ` Limits: ${marks}.`}`;
