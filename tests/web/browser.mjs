@@ -17,7 +17,7 @@ async function ask(what) {
 
 /** Return a function that opens the page in a new window and waits for its first map; `errors` collects errors. */
 function opener(address, errors) {
-  return async ({ url = address, view = {}, width = 1280, height = 800, theme = "light", wait = true, before } = {}) => {
+  return async ({ url = address, view = {}, width = 1280, height = 800, theme = "light", wait = true, exact = false, before } = {}) => {
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
     const page = await context.newPage();
     page.setDefaultTimeout(240000);
@@ -27,7 +27,7 @@ function opener(address, errors) {
       if (protocol.startsWith("http") && hostname !== "127.0.0.1") errors.push(`request of ${request.url()}`);
     });
     if (before) await page.addInitScript(before);
-    await page.goto(`${url}&view=${encodeURIComponent(JSON.stringify({ version: 1, ...view }))}`);
+    await page.goto(exact ? url : `${url}&view=${encodeURIComponent(JSON.stringify({ version: 1, ...view }))}`);
     if (wait) await page.waitForSelector(".map[data-version]:not([data-version=''])");
     return page;
   };

@@ -344,21 +344,74 @@ export async function reconnects({ open, ask }) {
   return { message, drawn, overlay: await page.locator(".overlay").count() };
 }
 
-/** Two windows: one has control, the other is refused, requests control and gets it. */
+/** Two windows: one has control, the other is refused, asks for control twice and gets it; one leaves, and control is free. */
 export async function hands({ open }) {
-  const [one, two] = [await open(), await open()];
+  const [one, two] = [await open(), await open({ width: 390, height: 844 })];
   await advance(one);
   await atStep(one, 1);
   await atStep(two, 1);
   await advance(two);
   await two.waitForSelector(".notice.problem");
   const refused = await two.locator(".notice.problem").innerText();
-  await two.getByRole("button", { name: "request control" }).click();
-  await one.getByRole("button", { name: "hand over" }).click();
-  await two.waitForFunction(() => document.querySelector(".controller")?.innerText.includes("you have control"));
+  const people = (page) => page.getByRole("button", { name: /^People/ });
+  const ask = async () => {
+    await people(two).click();
+    await two.getByRole("button", { name: /for control/ }).click();
+    await two.keyboard.press("Escape");
+  };
+  await ask();
+  await one.getByRole("button", { name: "Not now" }).click();
+  await two.getByText("keeps control").waitFor();
+  await ask();
+  await one.getByRole("button", { name: "Hand over" }).click();
+  await two.getByText(/^You control “/).waitFor();
   await advance(two);
   await atStep(one, 2);
-  return { refused };
+  const names = await people(one).getAttribute("aria-label");
+  await two.close();
+  await one.waitForFunction(() => !document.querySelector(".controller")?.innerText.includes("controls"));
+  return { refused, names };
+}
+
+/** A page without a token asks for access under a name, and looks; its owner copies a link, which another browser opens. */
+export async function invites({ open, given }) {
+  const owner = await open({ view: given.view });
+  const stranger = await open({ url: given.url.replace(/#.*/, "#nothing=1"), wait: false, width: 390, height: 844 });
+  await stranger.getByLabel("Your name").fill("Ben");
+  await stranger.getByRole("button", { name: "Ask for access" }).click();
+  const number = await stranger.locator(".number").innerText();
+  const question = await owner.locator(".request").innerText();
+  await owner.getByRole("button", { name: "Let watch" }).click();
+  await stranger.waitForSelector(".map[data-version]:not([data-version=''])");
+  await owner.getByRole("button", { name: "People: 2 here" }).click();
+  const people = await owner.locator(".person").allInnerTexts();
+  await owner.keyboard.press("Escape");
+  await owner.getByRole("button", { name: "Share this view" }).click();
+  await owner.evaluate(() => { globalThis.ClipboardItem = undefined; navigator.clipboard.writeText = () => Promise.reject(new Error("no")); });
+  await owner.getByRole("button", { name: "Copy a link to look" }).click();
+  const link = await owner.locator("#share input").inputValue();
+  const reader = await open({ url: link, exact: true });
+  await reader.keyboard.press(".");
+  await reader.waitForSelector(".notice.problem");
+  return {
+    number, question, people, link, refused: await reader.locator(".notice.problem").innerText(),
+    address: await reader.evaluate(() => location.href), referrer: await reader.evaluate(() => document.referrer),
+    view: JSON.parse(decodeURIComponent((await reader.evaluate(() => location.hash)).slice("#view=".length))), history: await reader.evaluate(() => history.length),
+  };
+}
+
+/** A link to a branch that has ended opens its parent with a sentence, and keeps the view. */
+export async function ends({ open, given, ask }) {
+  const page = await open({ view: given.view });
+  await page.getByRole("button", { name: "Share this view" }).click();
+  await page.evaluate(() => { globalThis.ClipboardItem = undefined; navigator.clipboard.writeText = () => Promise.reject(new Error("no")); });
+  await page.getByRole("button", { name: "Copy a link to look" }).click();
+  const link = await page.locator("#share input").inputValue();
+  await ask("end");
+  const here = await page.getByText("has ended").first().innerText();
+  const later = await open({ url: link, exact: true });
+  const there = await later.getByText("has ended").first().innerText();
+  return { here, there, view: JSON.parse(decodeURIComponent((await later.evaluate(() => location.hash)).slice("#view=".length))) };
 }
 
 /** Open a panel and all its collapsed parts, except those that a component collapses itself. */

@@ -40,7 +40,33 @@ def test_an_area_is_painted(air: Server, browse: Browse) -> None:
 
 
 def test_control_is_handed_over(air: Server, browse: Browse) -> None:
-    assert "has control of this session" in browse("hands", air)["refused"]
+    seen = browse("hands", air)
+    assert "has control of this session" in seen["refused"]
+    assert seen["names"] == "People: 2 here. Guest 2 controls"
+
+
+def test_a_stranger_is_let_in_and_a_link_to_look_opens_the_view(air: Server, browse: Browse) -> None:
+    view = {"variable": "TRACER2", "level": 1, "places": [[1.1, -0.5]]}
+    seen = browse("invites", air, view=view)
+    assert f"Ben would like to look. Number {seen['number']}, from 127.0.0.1." in seen["question"]
+    assert seen["people"] == ["Guest 1\nyou", "Ben\nlooks"]
+    assert air.tokens.watch in seen["link"]
+    assert air.tokens.control not in seen["link"]
+    assert "allows to watch" in seen["refused"]
+    assert {key: seen["view"][key] for key in view} == view
+    assert "token" not in seen["address"]
+    assert seen["referrer"] == ""
+    assert seen["history"] <= 2  # a blank page and this one: no entry has the token
+
+
+def test_a_run_that_has_ended_is_replaced_by_its_parent(air: Server, browse: Browse) -> None:
+    with airshed.connect(air.url) as main, main.branch() as branch:
+        view = {"session": branch.session, "variable": "TRACER2", "places": [[1.1, -0.5]]}
+        seen = browse("ends", air, {"end": branch.end}, view=view)
+    for text in (seen["here"], seen["there"]):
+        assert text == f"The run “{branch.session}” has ended. This is its parent, “A plume in turning air”."
+    assert (seen["view"].get("session", "main"), seen["view"]["variable"]) == ("main", "TRACER2")
+    assert seen["view"]["places"] == [[1.1, -0.5]]
 
 
 def test_the_page_reconnects_to_a_lost_server(browse: Browse, chromium: str) -> None:

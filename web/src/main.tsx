@@ -10,6 +10,8 @@ import { followTrials } from "./state/trials";
 import { followRecords } from "./state/recorded";
 import { followOpening } from "./state/opening";
 import { unit } from "./state/scale";
+import { followControl } from "./state/control";
+import { lineage, readLineage } from "./state/ended";
 import { begin } from "./state/store";
 import { followStations } from "./state/stations";
 import { look, read, view, written } from "./state/view";
@@ -18,7 +20,10 @@ import { followRecording } from "./state/timeline";
 import { App } from "./ui/frame/App";
 
 const from = read(location.hash);
-if (from) look(from);
+if (from) {
+  look(from);
+  lineage.value = readLineage(location.hash, from.session);
+}
 begin(from !== null);
 watch();
 followOpening(from?.at != null || matchMedia("(prefers-reduced-motion: reduce)").matches);
@@ -29,6 +34,7 @@ openDockForContent();
 followStations();
 followOrigin();
 followTrials();
+followControl();
 listen();
 addEventListener("hashchange", () => {
   const next = read(location.hash);

@@ -62,7 +62,7 @@ describe("the token", () => {
 });
 
 describe("requests", () => {
-  const http = new Http({ token: "t", client: "c", author: "a" });
+  const http = new Http({ token: "t", client: "c", author: "a", named: false });
   const answer = (status: number, text: string) => vi.stubGlobal("fetch", vi.fn(async () => new Response(text, { status })));
 
   it("carry token, page and author, and a body as JSON", async () => {
@@ -93,7 +93,7 @@ describe("the link", () => {
 
   beforeEach(() => {
     vi.clearAllMocks();
-    link = new Link({ token: "t", client: "c", author: "a" }, told);
+    link = new Link({ token: "t", client: "c", author: "a", named: false }, told);
     link.open();
     newest().onopen?.();
   });

@@ -4,7 +4,10 @@ export interface Access {
   token: string;
   /** A random text of this tab: it identifies the holder of the lease of control. */
   client: string;
+  /** The name by which others see this page; empty before one is chosen or given. */
   author: string;
+  /** Whether the user has chosen a name, or declined to. */
+  named: boolean;
 }
 
 const TOKEN = "airshed.token";
@@ -22,12 +25,24 @@ export function access(): Access {
   return {
     token: sessionStorage.getItem(TOKEN) ?? "",
     client: stored(sessionStorage, CLIENT, random),
-    author: stored(localStorage, AUTHOR, () => "anonymous"),
+    author: chosenName() ?? "",
+    named: chosenName() !== null,
   };
 }
 
-export function renameAuthor(author: string): void {
-  localStorage.setItem(AUTHOR, author);
+/** Store the name that the user has chosen; an empty one keeps the name that the server gives. */
+export function storeName(name: string): void {
+  localStorage.setItem(AUTHOR, name);
+}
+
+function chosenName(): string | null {
+  const name = localStorage.getItem(AUTHOR);
+  return name === "anonymous" ? null : name; // earlier versions stored it unasked
+}
+
+/** Store a token that was granted, for reloads. */
+export function storeToken(token: string): void {
+  sessionStorage.setItem(TOKEN, token);
 }
 
 function stored(storage: Storage, key: string, make: () => string): string {

@@ -46,7 +46,7 @@ export class Http implements Source {
     const headers = {
       Authorization: `Bearer ${this.access.token}`,
       "X-Airshed-Client": this.access.client,
-      "X-Airshed-Author": this.access.author,
+      "X-Airshed-Author": encodeURIComponent(this.access.author || "anonymous"),
       ...(options.body ? { "Content-Type": "application/json" } : {}),
     };
     const answer = await fetch(`api${path}`, { ...options, headers, keepalive: options.method === "DELETE" });

@@ -49,6 +49,18 @@ export class Link {
     this.socket = socket;
   }
 
+  /** Connect again, with another token. */
+  renew(): void {
+    const before = this.socket;
+    this.wait = FIRST_WAIT;
+    this.open();
+    before?.close();
+  }
+
+  rename(name: string): void {
+    this.send({ rename: name });
+  }
+
   /** Subscribe to frames; replaces an earlier subscription with the same id. */
   subscribe(subscription: Subscription): void {
     this.subscriptions.set(subscription.id, subscription);

@@ -2,8 +2,8 @@
 import type * as made from "../../generated/openapi";
 
 export type {
-  Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GraticuleLine, GridInfo, LogEntry, ModelInfo, Origin, OriginRow, OriginState, Problem, RecordingInfo,
-  Reply, Result,
+  Access, AccessAnswer, AccessRequest, AccessTicket, Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GraticuleLine,
+  GridInfo, LogEntry, ModelInfo, Origin, OriginRow, OriginState, Person, Problem, RecordingInfo, Reply, Result,
   ServerInfo, SessionState, SnapshotInfo, StationInfo, StationList, StationPairs, StationScore, StationScores, StationSeries,
   Summary, SummaryTable, Timing, Variable,
 } from "../../generated/openapi";

@@ -1,6 +1,6 @@
 // Actions of users on the model.
 import { signal } from "@preact/signals";
-import type { Command, Control, Result, SessionState } from "../protocol/types";
+import type { Command, Result, SessionState } from "../protocol/types";
 import { learnControl, controls, http, infos, learn, link, notify, session, sessions } from "./store";
 import { clock } from "../maths/format";
 import type { Value } from "./settings";
@@ -122,15 +122,6 @@ export function leave(): void {
 }
 
 export const isMine = (name: string): boolean => controls.value[name]?.yours ?? false;
-
-/** Request control, or give it up. */
-export async function lease(method: "POST" | "DELETE"): Promise<void> {
-  const name = view.value.session;
-  const control = await requested(() => http.send<Control>(method, `/sessions/${name}/control`, method === "POST" ? { ask: true } : undefined));
-  if (!control) return;
-  controls.value = { ...controls.value, [name]: control };
-  if (method === "POST" && !control.yours) notify("done", `Control was requested from ${control.controller ?? "its holder"}.`);
-}
 
 /** Return the response to a request; after a refusal show its message and return null. */
 export async function requested<T>(send: () => Promise<T>): Promise<T | null> {

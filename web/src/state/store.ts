@@ -8,7 +8,9 @@ import { Link, type Connection } from "../protocol/link";
 import type { City, Control, GraticuleLine, GridInfo, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
 import { isSite, Site } from "../protocol/recorded_site";
 import { recentField } from "./favourites";
+import { endOf, lineage, lineageOf, nearest, wordsOf } from "./ended";
 import { Past } from "./past";
+import { changed, heard, ownName } from "./people";
 import { displayedTime, look, view } from "./view";
 
 export interface Notice {
@@ -56,6 +58,9 @@ export const latest = signal<Record<string, Frame>>({});
 
 /** The stages of sessions that are being set up, in words. */
 export const openings = signal<Record<string, string>>({});
+
+/** Whether the sessions of the server are known, so that a missing one has ended. */
+const complete = signal(false);
 
 const pasts = new Map<string, Past>();
 
@@ -135,6 +140,7 @@ async function forgetEnded(): Promise<void> {
   try {
     for (const each of await http.get<SessionState[]>("/sessions")) known.delete(each.session);
     sessions.value = Object.fromEntries(Object.entries(sessions.value).filter(([name]) => !known.has(name)));
+    complete.value = true;
   } catch {
     // the connection is lost again
   }
@@ -142,6 +148,7 @@ async function forgetEnded(): Promise<void> {
 
 function event(message: ServerEvent): void {
   const name = message.session;
+  if (heard(message)) identity.author = ownName.value;
   if (message.event === "problem" && message.problem) notify("problem", message.problem.message);
   if (!name) return;
   if (message.event === "closed") {
@@ -164,7 +171,10 @@ function event(message: ServerEvent): void {
     return;
   }
   if (message.state) sessions.value = { ...sessions.value, [name]: message.state };
-  if (message.event === "log" && message.entry) logs.value = { ...logs.value, [name]: [...(logs.value[name] ?? []), message.entry] };
+  if (message.event === "log" && message.entry) {
+    logs.value = { ...logs.value, [name]: [...(logs.value[name] ?? []), message.entry] };
+    changed(message.entry.author, identity);
+  }
   if (message.event === "opened" || (message.event === "hello" && !learning.has(name))) void learn(name);
   if (message.event !== "state") void learnControl(name);
 }
@@ -257,20 +267,36 @@ export function begin(chosen: boolean): void {
   else link.open();
   void first(chosen).catch(() => undefined); // the link repeats the connection
   effect(() => {
-    const all = Object.values(sessions.value);
-    if (all.length && !sessions.value[view.value.session]) look({ session: bestOf(all) ?? "main" });
+    const [all, { session: name, other }] = [sessions.value, view.value];
+    if (all[name]) lineage.value = lineageOf(name, all);
+    else if (complete.value && Object.keys(all).length) fallBack();
+    if (all[name] && other && !all[other]) look({ other: null });
   });
   effect(() => {
     if (variables.value.length && !variable.value) look({ variable: firstOf(variables.value) });
   });
 }
 
+/** Show the nearest run that is left, with a sentence where the displayed one has ended; all else of the view stays. */
+function fallBack(): void {
+  const all = sessions.peek();
+  const left = nearest(lineage.peek(), all);
+  const best = left?.session ?? bestOf(Object.values(all)) ?? "main";
+  const ended = lineage.peek()[0];
+  const text = left?.said ?? (ended && all[best] ? endOf(ended, wordsOf(all[best]), false) : "");
+  look({ session: best, other: null });
+  if (text) notify("done", text);
+}
+
 async function first(chosen: boolean): Promise<void> {
   const there = await http.get<SessionState[]>("/sessions");
-  const isThere = there.some((each) => each.session === view.value.session);
-  const name = chosen && isThere ? view.value.session : bestOf(there);
-  if (!name) return; // the model is being set up
-  look({ session: name });
+  complete.value = true;
+  if (!there.length) return; // the model is being set up
+  const all = Object.fromEntries(there.map((each) => [each.session, each]));
+  sessions.value = { ...all, ...sessions.value };
+  if (!chosen) look({ session: bestOf(there) ?? "main" });
+  else if (lineage.value.length && nearest(lineage.value, all)?.session !== view.value.session) fallBack();
+  const name = view.value.session;
   if (!learning.has(name)) await learn(name);
 }
 

@@ -14,6 +14,7 @@ import { Notices } from "./Notices";
 import { Overlay } from "./Overlay";
 import { Recorded } from "./Recorded";
 import { SourceLegend } from "./SourceLegend";
+import { Requests } from "./Requests";
 import { TimeBar } from "./TimeBar";
 import { TopBar } from "./TopBar";
 
@@ -41,6 +42,7 @@ export function App() {
       <TimeBar />
       <Dock />
       <Notices />
+      <Requests />
       {helpOpen.value && <Help />}
       <Title />
     </div>

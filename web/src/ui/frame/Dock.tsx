@@ -1,8 +1,9 @@
 // The dock: a list of tabs, and the panel of the selected one. In a narrow window it is a sheet at the bottom.
 import type { ComponentType } from "preact";
 import { dockWidth, HEIGHTS, isDockOpen, isNarrow, openDock, resizeDock, resizeSheet, sheetHeight, WIDTHS } from "../../state/layout";
+import { canSteer } from "../../state/control";
 import { canSetUp } from "../../state/opening";
-import { hasModel } from "../../state/playback";
+import { isReader } from "../../state/people";
 import { look, view, type Panel } from "../../state/view";
 import { AboutPanel } from "../panels/AboutPanel";
 import { BudgetPanel } from "../panels/BudgetPanel";
@@ -34,7 +35,7 @@ const TABS: Tab[] = [
   { id: "about", name: "About", content: AboutPanel, recorded: true },
 ];
 
-const tabs = (): Tab[] => TABS.filter((each) => each.content && (each.recorded || hasModel() || (each.id === "origin" && canSetUp.value)));
+const tabs = (): Tab[] => TABS.filter((each) => each.content && (each.recorded || canSteer() || (each.id === "origin" && canSetUp.value && !isReader.value)));
 
 export function Dock() {
   const all = tabs();

@@ -1,10 +1,11 @@
 // Overlay of the map while there is no model to show, or no server.
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { connection, identity, info, link, openings, retryAt, session, sessions } from "../../state/store";
+import { connection, info, link, openings, retryAt, session, sessions } from "../../state/store";
+import { AskAccess } from "./AskAccess";
 
 export function Overlay() {
-  if (connection.value === "refused") return <Refused />;
+  if (connection.value === "refused") return <AskAccess />;
   if (connection.value === "lost") return <Lost />;
   if (session.value?.status === "failed") {
     return (
@@ -40,15 +41,6 @@ function Lost() {
       <h2>Connection lost</h2>
       <p>The page shows the last data received. Reconnecting {left ? `in ${left} s` : "now"}.</p>
       <button type="button" onClick={() => link.open()}>Reconnect now</button>
-    </div>
-  );
-}
-
-function Refused() {
-  return (
-    <div class="overlay" role="alert">
-      <h2>{identity.token ? "The server was restarted; this link is no longer valid" : "This link has no access token"}</h2>
-      <p>Ask the owner of the server for a link that ends in <code>#token=…</code>. The server prints it when it starts; the token changes at each start.</p>
     </div>
   );
 }

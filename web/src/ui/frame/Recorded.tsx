@@ -1,5 +1,6 @@
 // One line over a recorded day: its date, and the way to the live run.
 import { canSetUp, goingLive, liveRun, makeLive, progress, showLive } from "../../state/opening";
+import { isReader } from "../../state/people";
 import { past, session, arrived } from "../../state/store";
 import { view } from "../../state/view";
 
@@ -19,6 +20,7 @@ export function Recorded() {
 
 function Live() {
   if (liveRun.value) return <button type="button" class="main" onClick={showLive}>Show the live run</button>;
+  if (isReader.value) return null;
   return (
     <button type="button" class="main" onClick={() => void makeLive()} title="Set up the model of this day, and run it: then you can change emissions and weather">
       Make it live

@@ -1,5 +1,6 @@
 // The time bar: playback of the recorded hours, the displayed time, the track of all hours, and the controls of the model.
 import { clockText, dayText, yearText, zoneText } from "../../maths/time_axis";
+import { canSteer } from "../../state/control";
 import { hasModel, isLoop, isPlayable, pace, PACES, paceText, playing, togglePlayback } from "../../state/playback";
 import { session } from "../../state/store";
 import { isLocalTime, isLong, shownTime, timeline, zone } from "../../state/timeline";
@@ -14,7 +15,7 @@ export function TimeBar() {
       <Playback />
       <Clock />
       <TimeTrack />
-      {hasModel() && <RunControls />}
+      {canSteer() && <RunControls />}
     </footer>
   );
 }

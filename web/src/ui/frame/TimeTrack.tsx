@@ -3,6 +3,7 @@ import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { clockText, dayText, nameFor, periods, ticks } from "../../maths/time_axis";
 import { play } from "../../state/actions";
+import { canSteer } from "../../state/control";
 import { hasModel, playing } from "../../state/playback";
 import { session } from "../../state/store";
 import { first, isLong, last, nearest, neighbour, position, shownTime, spinUpPart, timeAt, timeline, zone, type Timeline } from "../../state/timeline";
@@ -143,7 +144,7 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
       if (!of || event.button > 0) return;
       const at = pointed(event, of);
       offered.value = null;
-      if (at > of.present + NEAR * perPixel(of) && hasModel()) {
+      if (at > of.present + NEAR * perPixel(of) && canSteer()) {
         offered.value = rounded(at, of, perPixel(of));
         hovered.value = null;
         return;

@@ -1,9 +1,8 @@
-// Description of the model, timing of its parts, notices, and the author's name.
+// Description of the model, timing of its parts, and notices.
 import { useEffect } from "preact/hooks";
 import { number, span } from "../../maths/format";
-import { renameAuthor } from "../../protocol/access";
 import type { ModelInfo } from "../../protocol/types";
-import { identity, info, learn, session } from "../../state/store";
+import { info, learn, session } from "../../state/store";
 import { view } from "../../state/view";
 
 export function AboutPanel() {
@@ -54,11 +53,6 @@ export function AboutPanel() {
         </section>
       )}
       {about.notices.length > 0 && <section><h2>Notices</h2>{about.notices.map((each) => <p key={each}>{each}</p>)}</section>}
-      <section>
-        <label class="field">Your name in the log
-          <input type="text" value={identity.author} maxLength={100} onChange={(event) => rename(event.currentTarget.value.trim())} />
-        </label>
-      </section>
       <section class="sources">
         {Object.entries(about.attributes).map(([name, text]) => <details key={name}><summary>{name}</summary><p class="empty">{text}</p></details>)}
       </section>
@@ -79,12 +73,6 @@ function costOf(about: ModelInfo): Map<string, number> {
   } else if (!from) costs = new Map();
   before = about;
   return costs;
-}
-
-function rename(name: string): void {
-  if (!name) return;
-  renameAuthor(name);
-  location.reload(); // the server stores the name of a connection at its start
 }
 
 function Row({ name, value }: { name: string; value: string }) {
