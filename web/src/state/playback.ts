@@ -24,7 +24,8 @@ export const isPlayable = computed(() => (timeline.value?.times.length ?? 0) > 1
 
 /** Return the recorded time that a pace plays in a second, such as "3 h". */
 export function paceText(of: number): string {
-  return span(Number((of * (timeline.value ? interval(timeline.value) : 3600)).toPrecision(2)));
+  const seconds = of * (timeline.value ? interval(timeline.value) : 3600);
+  return span(seconds < 600 ? Math.round(seconds) : Math.round(seconds / 300) * 300);
 }
 
 /** Time that counts as one recorded interval: shorter where less is recorded [s]. */
