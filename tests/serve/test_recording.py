@@ -1,6 +1,7 @@
 """The recording of a session: any past hour, after a return to an earlier state, in a branch, and after a restart."""
 
 import json
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,30 @@ def test_every_hour_that_was_computed_is_there_as_it_was(client: Remote) -> None
     assert [each.header.seconds for each in found] == list(seen)
     for each, whole in zip(found, seen.values(), strict=True):
         assert np.array_equal(each.values, whole[1])
+
+
+def test_recorded_hours_are_a_netcdf_file_with_coordinates(client: Remote) -> None:
+    client.run(until="30 min")
+    latest = client["TRACER"].values
+
+    def opened(query: str) -> xr.Dataset:
+        return xr.open_dataset(BytesIO(client._ask("GET", f"/netcdf?variables=TRACER{query}")), engine="scipy")
+
+    every = opened("&recorded=true")
+    assert every["TRACER"].dims == ("time", "level", "lat", "lon")
+    assert np.array_equal(every["TRACER"].values[-1], latest)
+    assert [str(each)[11:16] for each in every["time"].values] == ["00:00", "00:10", "00:20", "00:30"]
+    assert every["TRACER"].attrs["units"] == "mol mol-1"
+    assert every["lat"].attrs["standard_name"] == "latitude"
+    assert every.attrs["Conventions"].startswith("CF-")
+    one = opened("&at=1500&level=1")
+    assert one["TRACER"].dims == ("time", "lat", "lon")
+    assert np.array_equal(one["TRACER"].values[0], every["TRACER"].values[2, 1])
+    assert float(one["level"]) == float(every["level"][1])
+    for query, status in (("variables=NOTHING&recorded=true", 400), ("variables=TRACER&at=-5", 400)):
+        with pytest.raises(ServerError) as refused:
+            client._ask("GET", f"/netcdf?{query}")
+        assert refused.value.status == status
 
 
 def test_times_levels_and_windows_can_be_chosen(client: Remote) -> None:

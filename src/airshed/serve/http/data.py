@@ -160,11 +160,22 @@ def file_routes(requests: Requests) -> APIRouter:
         return Response(await asyncio.to_thread(picture_of, found, copy, level, other), media_type="image/png")
 
     @routes.get("/netcdf", responses=responses("application/netcdf"))
-    async def file(session: str, variables: Names) -> Response:
-        """Return variables of the present state as a netCDF file; its history is the log of commands."""
+    async def file(
+        session: str, variables: Names, recorded: bool = False, at: float | None = None,
+        level: Annotated[int | None, Query(ge=0, le=2**31)] = None,
+    ) -> Response:  # fmt: skip
+        """Return variables as a netCDF file, whose history is the log of commands.
+
+        They are those of the present state, of the last recorded hour up to a time, or of all hours with `recorded`.
+        """
         from airshed.serve.fields.formats import netcdf
+        from airshed.serve.records.netcdf import recorded_netcdf
 
         found = requests.session(session)
+        if recorded or at is not None:
+            names = _names(variables)
+            made = await asyncio.to_thread(recorded_netcdf, found, recorded_of(found), names, at, level)
+            return Response(made, media_type="application/netcdf")
         copies = await _copies(requests, session, variables)
         made = await asyncio.to_thread(netcdf, found, copies)
         name = f'attachment; filename="{_plain(session)}-{found.state.step}.nc"'
@@ -185,11 +196,17 @@ def _plain(name: str) -> str:
     return "".join(each for each in name if each.isascii() and (each.isalnum() or each in "-_"))
 
 
-async def _copies(requests: Requests, session: str, variables: str) -> dict[str, Copy]:
-    """Return copies of several variables, all of the same version."""
+def _names(variables: str) -> list[str]:
+    """Return the names of variables that are separated by commas."""
     names = variables.split(",")
     if len(names) > _MOST:
         raise CaseError(f"{len(names)} variables are too many for a response; request at most {_MOST}")
+    return names
+
+
+async def _copies(requests: Requests, session: str, variables: str) -> dict[str, Copy]:
+    """Return copies of several variables, all of the same version."""
+    names = _names(variables)
     for _ in range(10):
         found = dict(zip(names, await asyncio.gather(*(requests.copy(session, each) for each in names)), strict=True))
         if len({copy.state.version for copy in found.values()}) == 1:
