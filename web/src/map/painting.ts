@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import { cellAt, positionOf } from "../maths/grid";
 import { HUES } from "../maths/hues";
+import { density } from "../state/density";
 import { mixOf } from "../state/mixing";
 import { colours, contourLevels, range, type Shown } from "../state/scale";
 import { atHour } from "../state/stations";
@@ -129,6 +130,7 @@ function drawing(prepare: () => () => void): () => void {
   let frame = 0;
   let draw: () => void = () => undefined;
   const stop = effect(() => {
+    void density(); // a saved picture is drawn with more pixels
     draw = prepare();
     if (!frame) {
       frame = requestAnimationFrame(() => {
@@ -144,8 +146,8 @@ function drawing(prepare: () => () => void): () => void {
 }
 
 function fitTo(canvas: HTMLCanvasElement, { width, height }: Room): void {
-  const density = window.devicePixelRatio || 1;
-  const [across, up] = [Math.round(width * density), Math.round(height * density)];
+  const pixels = density();
+  const [across, up] = [Math.round(width * pixels), Math.round(height * pixels)];
   if (canvas.width !== across || canvas.height !== up) Object.assign(canvas, { width: across, height: up });
 }
 
@@ -158,8 +160,8 @@ function penOn(canvas: HTMLCanvasElement, room: Room, any: boolean): CanvasRende
   if (!any) return null;
   fitTo(canvas, room);
   const pen = canvas.getContext("2d");
-  const density = window.devicePixelRatio || 1;
-  pen?.setTransform(density, 0, 0, density, 0, 0);
+  const pixels = density();
+  pen?.setTransform(pixels, 0, 0, pixels, 0, 0);
   pen?.clearRect(0, 0, room.width, room.height);
   return pen;
 }

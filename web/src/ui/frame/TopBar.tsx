@@ -7,6 +7,7 @@ import { isDark } from "../../state/theme";
 import { GoTo } from "./GoTo";
 import { Icon } from "./icons";
 import { People } from "./People";
+import { SaveMenu } from "./SaveMenu";
 import { Share } from "./Share";
 
 const CONNECTION = { connecting: "connecting", open: "live", lost: "connection lost", refused: "no access" } as const;
@@ -26,6 +27,7 @@ export function TopBar() {
       <GoTo />
       <People />
       <span class={`state ${connection.value}`} role="status" data-connection={connection.value}>{connection.value === "open" && !hasModel() ? "recorded run" : CONNECTION[connection.value]}</span>
+      <SaveMenu />
       <Share />
       <button type="button" class="quiet" title="Light or dark (t)" aria-label="Light or dark" onClick={() => look({ theme: isDark.value ? "light" : "dark" })}><Icon name="theme" /></button>
       <button type="button" class="quiet" title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" onClick={() => (helpOpen.value = true)}><Icon name="help" /></button>

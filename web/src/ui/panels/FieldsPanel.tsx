@@ -1,7 +1,6 @@
 // The selected field and its display options.
 import { unit, units } from "../../state/scale";
 import { variable } from "../../state/store";
-import { save } from "../../state/files";
 import { look, view, type Wind } from "../../state/view";
 import { winds } from "../../state/wind";
 import { FieldPicker } from "./FieldPicker";
@@ -30,12 +29,6 @@ export function FieldsPanel() {
           </label>
         )}
       </fieldset>
-      {selected && (
-        <div class="actions" role="group" aria-label="Save">
-          <button type="button" onClick={() => void save("png", selected)} title="A map of the field as it is now">Save as PNG</button>
-          <button type="button" onClick={() => void save("netcdf", selected)} title="The field as it is now, all levels">Save as netCDF</button>
-        </div>
-      )}
     </>
   );
 }
