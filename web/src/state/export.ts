@@ -10,6 +10,7 @@ import { density, drawnAt } from "./density";
 import { fieldText, titleOf } from "./fields";
 import { heightText } from "./heights";
 import { momentText } from "./highest";
+import { covered } from "./layout";
 import { positionName } from "./place_names";
 import { marked, profiles, series } from "./places";
 import { colours, comparing, range, unit } from "./scale";
@@ -119,14 +120,10 @@ function draw(canvas: HTMLCanvasElement, pixels: number): void {
 
 /** Return the part of the maps that neither bars nor the dock cover. */
 function freeArea(maps: HTMLElement): Part {
-  const all = maps.getBoundingClientRect();
-  const box = (name: string) => document.querySelector(name)?.getBoundingClientRect();
-  const [top, dock, bar] = [box(".top"), box(".dock"), box(".timebar")];
-  const atSide = dock && dock.height > dock.width && dock.left > all.left + all.width / 2;
-  const right = Math.min(all.right, atSide ? dock.left : all.right);
-  const bottom = Math.min(all.bottom, bar && bar.top > all.height / 2 ? bar.top : all.bottom);
-  const high = Math.max(all.top, top?.bottom ?? 0);
-  return { left: all.left, top: high, width: right - all.left, height: bottom - high };
+  const { left, top, width, height } = maps.getBoundingClientRect();
+  const hidden = covered.value;
+  const free = { width: width - Math.max(hidden.right - (innerWidth - left - width), 0), height: height - hidden.top - hidden.bottom };
+  return { left, top: top + hidden.top, ...free };
 }
 
 function caption(): Caption {
