@@ -481,11 +481,14 @@ export async function types({ open, given }) {
 export async function files({ open, given }) {
   const page = await open({ view: { variable: given.variable } });
   const saved = [];
-  for (const name of ["Save as PNG", "Save as netCDF"]) {
+  for (const name of ["Picture of the map", "Data of this hour"]) {
+    await page.getByRole("button", { name: "Save …" }).click();
     const download = page.waitForEvent("download");
-    await page.getByRole("button", { name }).click();
+    await page.getByRole("menuitem", { name }).click();
     const file = await download;
-    saved.push([file.suggestedFilename(), readFileSync(await file.path()).subarray(0, 4).toString("latin1")]);
+    const content = readFileSync(await file.path());
+    const size = name.startsWith("Picture") ? [16, 20].map((at) => content.readUInt32BE(at)) : null;
+    saved.push([file.suggestedFilename(), content.subarray(0, 4).toString("latin1"), size]);
   }
   await page.getByRole("tab", { name: "What if?" }).click();
   await page.getByText("Open another case").click();

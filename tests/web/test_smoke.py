@@ -122,7 +122,10 @@ def test_the_scale_is_read_and_changed_by_keyboard(chemistry: Server, browse: Br
 def test_files_are_saved_and_opened(air: Server, browse: Browse) -> None:
     own = load_case(Path("cases/tracer-rotation"), ['title="A case of mine"', 'grid.spacing="0.5 deg"']).to_toml()
     seen = browse("files", air, variable="TRACER", wrong="[grid]\nspacing = 3", toml=own, title="A case of mine")
-    assert seen["saved"] == [["TRACER-main-step0.png", "\x89PNG"], ["TRACER-main-step0.nc", "CDF\x02"]]
+    [picture, data] = seen["saved"]
+    assert [picture[1], data[1]] == ["\x89PNG", "CDF\x02"]
+    assert all(each[0].startswith("tracer-rotation-TRACER-20") for each in (picture, data))
+    assert min(picture[2]) > 1000  # twice the pixels of the screen
     assert "grid.spacing" in seen["message"]
 
 

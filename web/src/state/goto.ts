@@ -3,6 +3,7 @@ import type { Place } from "../maths/grid";
 import type { City, Variable } from "../protocol/types";
 import { rememberField } from "./favourites";
 import { fieldText, folded, found } from "./fields";
+import { mapEdges } from "./layout";
 import { geography, grid, info, variables } from "./store";
 import { positionOf } from "../maths/grid";
 import { look, view } from "./view";
@@ -72,8 +73,16 @@ function goTo(place: Place): void {
 function visit([x, y]: Place): void {
   const at: Place = [round(x), round(y)];
   const others = view.value.places.filter((each) => each[0] !== at[0] || each[1] !== at[1]);
+  look({ places: [...others, at].slice(-MOST_PLACES), panel: "place" });
+  requestAnimationFrame(() => requestAnimationFrame(() => centre(at))); // the dock may open
+}
+
+/** Move the map so that a position is in the middle of its free part. */
+function centre([x, y]: Place): void {
   const scale = Math.max(view.value.camera?.[2] ?? CLOSE, CLOSE);
-  look({ places: [...others, at].slice(-MOST_PLACES), camera: [at[0], at[1], scale], panel: "place" });
+  const { top, right, bottom } = mapEdges.value;
+  const across = grid.value?.flat ? scale : scale * Math.cos((y * Math.PI) / 180);
+  look({ camera: [round(x + right / 2 / across), round(y - (bottom - top) / 2 / scale), scale] });
 }
 
 const round = (degrees: number): number => Math.round(degrees * 1e4) / 1e4;
