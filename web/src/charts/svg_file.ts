@@ -7,7 +7,7 @@ const STYLES = [
 const MARGIN = 8;
 
 /** Return the text of an SVG file of a chart, with its name as title. */
-export function svgText(chart: SVGSVGElement): string {
+export function svgText(chart: SVGSVGElement, name: string): string {
   const copy = chart.cloneNode(true) as SVGSVGElement;
   const [originals, copies] = [chart, copy].map((each) => [each, ...each.querySelectorAll<SVGElement>("*")]);
   originals?.forEach((each, k) => {
@@ -16,11 +16,13 @@ export function svgText(chart: SVGSVGElement): string {
     copies?.[k]?.removeAttribute("class");
     copies?.[k]?.removeAttribute("style");
   });
+  copy.removeAttribute("aria-hidden");
+  for (const each of ["width", "height"]) copy.removeAttribute(each);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   const [x = 0, y = 0, width = 0, height = 0] = (chart.getAttribute("viewBox") ?? "").split(/\s+/).map(Number);
   copy.setAttribute("viewBox", [x - MARGIN, y - MARGIN, width + 2 * MARGIN, height + 2 * MARGIN].join(" "));
   const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-  title.textContent = chart.getAttribute("aria-label") ?? "";
+  title.textContent = name;
   copy.prepend(title, background(chart, x, y, width, height));
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(copy)}\n`;
 }

@@ -10,9 +10,14 @@ export function csvText(axis: string, columns: readonly Column[], axisText: (at:
   const positions = [...new Set(columns.flatMap((each) => each.points.map((point) => point[0])))].sort((a, b) => a - b);
   const values = columns.map((each) => new Map(each.points));
   const rows = positions.map((at) => [axisText(at), ...values.map((each) => valueText(each.get(at)))]);
-  return [[axis, ...columns.map((each) => each.title)], ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  return rowsText([[axis, ...columns.map((each) => each.title)], ...rows]);
 }
 
-const valueText = (value: number | undefined): string => (value === undefined || !Number.isFinite(value) ? "" : String(Number(value.toPrecision(7))));
+/** Return rows of cells as text. */
+export function rowsText(rows: readonly (readonly string[])[]): string {
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+export const valueText = (value: number | undefined): string => (value === undefined || !Number.isFinite(value) ? "" : String(Number(value.toPrecision(7))));
 
 const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -5,7 +5,7 @@ import { filmKind, record } from "../map/film";
 import { placeText } from "../maths/grid";
 import { isSite } from "../protocol/recorded_site";
 import { requested } from "./actions";
-import { csvText, type Column } from "./csv";
+import { csvText, rowsText, valueText, type Column } from "./csv";
 import { density, drawnAt } from "./density";
 import { fieldText, titleOf } from "./fields";
 import { heightText } from "./heights";
@@ -14,6 +14,7 @@ import { covered } from "./layout";
 import { positionName } from "./place_names";
 import { marked, profiles, series } from "./places";
 import { colours, comparing, range, unit } from "./scale";
+import { pairs, pollutant } from "./stations";
 import { http, info, level, notify, past, placeOf, session, sessions, shown, variable } from "./store";
 import { displayedTime, movingTime, playhead, showTime, view, watched } from "./view";
 
@@ -45,11 +46,12 @@ function ofMap(): Saving[] {
 }
 
 function ofCharts(): Saving[] {
-  const charts = [...document.querySelectorAll<SVGSVGElement>("svg.chart")];
-  return charts.map((each, k) => {
-    const name = each.getAttribute("aria-label") ?? `chart ${k + 1}`;
-    const save = () => download(new Blob([svgText(each)], { type: "image/svg+xml" }), fileName([slug(name.split(", ").at(-1) ?? name)], "svg"));
-    return { id: `svg-${k}`, text: `Chart: ${name}`, kind: "svg", save };
+  const charts = [...document.querySelectorAll<HTMLElement>(".chart:not(.curtain)")];
+  return charts.flatMap((each, k) => {
+    const chart = each.querySelector<SVGSVGElement>(".plot svg");
+    const name = (each.querySelector(".plot")?.getAttribute("aria-label") ?? `chart ${k + 1}`).replace(/\. Arrow keys.*$/, "");
+    const save = () => chart && download(new Blob([svgText(chart, name)], { type: "image/svg+xml" }), fileName([slug(name)], "svg"));
+    return chart ? [{ id: `svg-${k}`, text: `Chart: ${name}`, kind: "svg", save: () => void save() }] : [];
   });
 }
 
@@ -60,10 +62,22 @@ function ofTables(): Saving[] {
   const table = (id: string, text: string, content: () => string): Saving =>
     ({ id, text, kind: "csv", save: () => download(new Blob([content()], { type: "text/csv" }), fileName([id], "csv")) });
   return [
+    ...(pairs.value?.series.length ? [table("stations", "Model and observations at the stations", pairsText)] : []),
     ...(seriesColumns.length ? [table("series", "Series at the marked places", () => csvText("time (UTC)", seriesColumns, iso))] : []),
     ...(profileColumns.length ? [table("profiles", "Profiles at the marked places", () => csvText("height (m)", profileColumns))] : []),
   ];
 }
+
+/** Return the hourly pairs of model and observation as a table. */
+function pairsText(): string {
+  const start = Date.parse(info.value?.start ?? "");
+  const time = (seconds: number) => new Date(start + 1000 * seconds).toISOString().replace(".000", "");
+  const rows = (pairs.value?.series ?? []).flatMap((each) => each.begin.map((begin, k) =>
+    [each.station, time(begin), time(each.end[k]!), cellText(each.observed[k]), cellText(each.modelled[k])]));
+  return rowsText([["station", "begin", "end", `observed [${pollutant.value?.unit ?? ""}]`, "modelled"], ...rows]);
+}
+
+const cellText = (value: number | null | undefined): string => valueText(value ?? NaN);
 
 function ofData(): Saving[] {
   if (isSite() || !variable.value || !info.value) return [];
