@@ -89,12 +89,7 @@ export function Chart(props: Props) {
             <rect key={from} class="night" x={frame.across(from)} width={Math.max(frame.across(to) - frame.across(from), 0)} y={frame.top} height={frame.bottom - frame.top} />
           ))}
           <Axes frame={frame} x={props.x} y={props.y} />
-          {levels.filter((each) => each.at >= props.y.domain[0] && each.at <= props.y.domain[1]).map((each) => (
-            <g key={`${each.text} ${each.at}`} class="level" style={each.colour ? { color: each.colour } : {}}>
-              <line x1={frame.left} x2={frame.right} y1={frame.up(each.at)} y2={frame.up(each.at)} />
-              <text x={frame.right} y={frame.up(each.at) - 3} text-anchor="end">{each.text}</text>
-            </g>
-          ))}
+          <Levels frame={frame} of={levels.filter((each) => each.at >= props.y.domain[0] && each.at <= props.y.domain[1])} />
           <Curves frame={frame} x={props.x} y={props.y} curves={visible} />
           {mark !== null && <Mark frame={frame} at={mark} draggable={onMark !== undefined} />}
           {at !== null && <Crosshair frame={frame} at={at} along={along} found={found} />}
@@ -146,6 +141,23 @@ function Axes({ frame, x, y }: { frame: Frame; x: Axis; y: Axis }) {
       ))}
       {y.label && <text class="unit" x={2} y={top - 11}>{y.label}</text>}
       {x.label && <text class="unit" x={right} y={x.kind === "time" ? top - 11 : height - 4} text-anchor="end">{x.label}</text>}
+    </>
+  );
+}
+
+/** Horizontal lines, with names at alternate sides so that near ones do not overlap. */
+function Levels({ frame, of }: { frame: Frame; of: Level[] }) {
+  return (
+    <>
+      {of.map((each, k) => {
+        const y = frame.up(each.at);
+        return (
+          <g key={`${each.text} ${each.at}`} class="level" style={each.colour ? { color: each.colour } : {}}>
+            <line x1={frame.left} x2={frame.right} y1={y} y2={y} />
+            <text x={k % 2 ? frame.right - 4 : frame.left + 4} y={y + (y < frame.top + 14 ? 12 : -4)} text-anchor={k % 2 ? "end" : "start"}>{each.text}</text>
+          </g>
+        );
+      })}
     </>
   );
 }
