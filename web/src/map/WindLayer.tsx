@@ -16,7 +16,7 @@ import { turned, type WindField } from "./wind_field";
 const LONGEST = 0.1;
 const INKS: Record<"light" | "dark", TrailInk> = {
   light: { core: [0.09, 0.11, 0.15], casing: [1, 1, 1], strength: [0.75, 0.4] },
-  dark: { core: [1, 1, 1], casing: [0.03, 0.05, 0.08], strength: [0.95, 0.35] },
+  dark: { core: [1, 1, 1], casing: [0.03, 0.05, 0.08], strength: [0.95, 0.55] },
 };
 
 /** The wind along the axes of a projected map, by the field that it comes from: particles request it in each frame. */

@@ -36,16 +36,22 @@ function companion(of: Variable | null, at: number | null): Frame | null {
   return now && now.header.level === levelOf(of) ? now : (past?.last ?? null);
 }
 
-/** Return the amount of air [mol m-3] of each cell of the map at a time: of the model, or by the ideal gas law from the weather. */
-export function airAt(at: number | null): Float32Array | null {
-  const known = companion(ofModel.value, at);
-  if (known) return known.values;
-  const [high, warm] = [companion(pressure.value, at)?.values, companion(temperature.value, at)?.values];
+/** Return the amount of air [mol m-3]: of the model, or by the ideal gas law from pressure and temperature. `read` returns a variable. */
+export function airFrom(read: (of: Variable) => Float32Array | undefined): Float32Array | null {
+  const known = ofModel.value && read(ofModel.value);
+  if (known) return known;
+  const [high, warm] = [pressure.value && read(pressure.value), temperature.value && read(temperature.value)];
   if (!high || high.length !== warm?.length) return null;
   const before = airs.get(high) ?? high.map((each, k) => each / (GAS_CONSTANT * (warm[k] ?? NaN)));
   airs.set(high, before);
   return before;
 }
+
+/** The variables from which the present amount of air is derived. */
+export const airParts = computed<Variable[]>(() => (ofModel.value ? [ofModel.value] : [pressure.value, temperature.value].filter((each) => each !== null)));
+
+/** Return the amount of air of each cell of the map at a time. */
+export const airAt = (at: number | null): Float32Array | null => airFrom((each) => companion(each, at)?.values);
 
 /** Amounts of air by their pressure, so that unchanged parts are not drawn again. */
 const airs = new WeakMap<Float32Array, Float32Array>();
@@ -76,19 +82,20 @@ export const windMissing = computed(() => {
   return view.value.wind !== "none" && displayedTime.value !== null && east !== undefined && answered.has(keyOf(view.value.session, east)) && mapWind.value === null;
 });
 
-/** Return the companions that the view needs; `byAir`: the unit of the map needs the amount of air. */
-function needed(byAir: boolean): Variable[] {
-  const ofAir = ofModel.value ? [ofModel.value] : [pressure.value, temperature.value];
-  const ofWind = [winds.value?.east ?? null, winds.value?.north ?? null];
-  return [...(byAir ? ofAir : []), ...(view.value.wind !== "none" ? ofWind : [])].filter((each) => each !== null);
-}
+/** The components of the wind where the view needs them. */
+const windParts = (): Variable[] => (view.value.wind !== "none" && winds.value ? [winds.value.east, winds.value.north] : []);
 
-/** Return the subscriptions to the present companions. */
+/** Return the subscriptions to the present companions; `byAir`: the unit of the map needs the amount of air. */
 export function companionSubscriptions(byAir: boolean): Subscription[] {
-  return needed(byAir).map((each) => {
+  return [...(byAir ? airParts.value : []), ...windParts()].map((each) => {
     const at = levelOf(each);
     return { id: `with:${each.name}`, session: view.value.session, variable: each.name, hz: 5, ...(at !== null && { level: at }) };
   });
+}
+
+/** Return the subscriptions to the air of a column, from which `airFrom` derives its amount. */
+export function columnAir(of: Subscription, byAir: boolean): Subscription[] {
+  return byAir ? airParts.value.map((each) => ({ ...of, id: `air:${each.name}:${of.id}`, variable: each.name })) : [];
 }
 
 /** Request the records of the companions that the view needs, also after each further record. */
@@ -98,7 +105,8 @@ export function followCompanions(byAir: () => boolean): void {
     if (!info.value) return;
     const { session } = view.value;
     const count = recorded.value[session] ?? 0;
-    for (const each of needed(byAir())) {
+    const ofAir = byAir() ? [ofModel.value, pressure.value, temperature.value].filter((each) => each !== null) : [];
+    for (const each of [...ofAir, ...windParts()]) {
       const key = keyOf(session, each);
       if (requested.get(key) === count) continue;
       requested.set(key, count);

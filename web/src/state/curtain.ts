@@ -4,6 +4,7 @@ import { citiesAlong, type CityOnLine } from "../maths/cities";
 import { distance } from "../maths/sphere";
 import { along, sampled, STEPS } from "../maths/section";
 import { convert } from "../maths/units";
+import { airFrom } from "./companions";
 import { positionName } from "./place_names";
 import { columnFrames } from "./places";
 import { unit } from "./scale";
@@ -32,7 +33,7 @@ export const curtain = computed<Curtain | null>(() => {
   const { line } = view.value;
   const [map, of] = [grid.value, unit.value];
   if (!frame?.header.window || !line || !of || !map || frame.header.variable !== variable.value?.name) return null;
-  const shown = convert(frame.values, of, columnFrames.value["air:curtain"]?.values ?? null);
+  const shown = convert(frame.values, of, airFrom((each) => columnFrames.value[`air:${each.name}:curtain`]?.values));
   const top = columnFrames.value["top:curtain"];
   const [from, to] = [placeOf(line[0]), placeOf(line[1])];
   const length = from && to ? distance(from, to) : 0;

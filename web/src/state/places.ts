@@ -7,7 +7,7 @@ import { windowAlong } from "../maths/section";
 import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import type { Subscription } from "../protocol/types";
-import { airAt } from "./companions";
+import { airAt, airFrom } from "./companions";
 import { arrived, earlier, grid, info, latest, past, variable, variables } from "./store";
 import { positionName } from "./place_names";
 import { unit } from "./scale";
@@ -67,7 +67,7 @@ export const profiles = computed<Curve[]>(() => {
   return marked.value.flatMap(({ colour, cell, name }, k): Curve[] => {
     const frame = columnFrames.value[`profile:${k}`];
     if (!cell || !frame || frame.header.variable !== variable.value?.name || frame.header.shape.length !== 3) return [];
-    const shown = convert(frame.values, of, columnFrames.value[`air:profile:${k}`]?.values ?? null);
+    const shown = convert(frame.values, of, airFrom((each) => columnFrames.value[`air:${each.name}:profile:${k}`]?.values));
     return [{ name: `${k + 1} ${name}`, colour, points: heights.map((height, level) => [shown[level] ?? NaN, height]) }];
   });
 });

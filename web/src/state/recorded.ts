@@ -3,9 +3,10 @@ import { computed, effect } from "@preact/signals";
 import type { Frame } from "../protocol/frames";
 import type { Subscription } from "../protocol/types";
 import { Refused } from "../protocol/http";
+import { columnAir } from "./companions";
 import { subscriptions } from "./places";
 import { unit } from "./scale";
-import { air, arrived, earlier, http, info, level, past, recorded, variable } from "./store";
+import { arrived, earlier, http, info, level, past, recorded, variable } from "./store";
 import { displayedTime, view, watched } from "./view";
 
 const levelQuery = (): string => (variable.value && variable.value.dims.length > 2 ? `level=${level.value}` : "");
@@ -59,10 +60,9 @@ export function followRecords(): void {
       earlier.value = {};
       return;
     }
-    const amount = unit.value?.byAir ? air.value : null;
     for (const each of subscriptions()) {
       void requestColumn(each, at).catch(() => undefined);
-      if (amount) void requestColumn({ ...each, id: `air:${each.id}`, variable: amount }, at).catch(() => undefined);
+      for (const part of columnAir(each, unit.value?.byAir ?? false)) void requestColumn(part, at).catch(() => undefined);
     }
   });
 }

@@ -155,7 +155,7 @@ export const exceeded = (value: number): (Limit & { at: number }) | null => limi
 export const limitText = (limit: Limit & { at: number }): string =>
   `${limit.set_by} ${limit.kind}, ${Number(limit.at.toPrecision(3))} ${unit.value?.label ?? ""} (mean of ${limit.mean === "year" ? "a year" : limit.mean})`;
 
-const CONTOURS = 6;
+const CONTOURS = 8;
 /** Part of the range in which a limit replaces a round value. */
 const NEAR = 0.04;
 

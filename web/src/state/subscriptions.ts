@@ -1,10 +1,10 @@
 // Subscriptions of the frames that the present view needs.
 import { computed, effect } from "@preact/signals";
 import type { Subscription } from "../protocol/types";
-import { companionSubscriptions } from "./companions";
+import { columnAir, companionSubscriptions } from "./companions";
 import { subscriptions } from "./places";
 import { unit } from "./scale";
-import { air, info, level, link, variable } from "./store";
+import { info, level, link, variable } from "./store";
 import { watched } from "./view";
 
 const needed = computed<Subscription[]>(() => {
@@ -13,8 +13,7 @@ const needed = computed<Subscription[]>(() => {
   const height = selected.dims.length > 2 ? { level: level.value } : {};
   const maps: Subscription[] = watched.value.map((name) => ({ id: `map:${name}`, session: name, variable: selected.name, ...height }));
   const others = subscriptions();
-  const amount = unit.value?.byAir ? air.value : null;
-  const ofAir = amount ? others.map((each) => ({ ...each, id: `air:${each.id}`, variable: amount })) : [];
+  const ofAir = others.flatMap((each) => columnAir(each, unit.value?.byAir ?? false));
   return [...maps, ...others, ...ofAir, ...companionSubscriptions(unit.value?.byAir ?? false)];
 });
 
