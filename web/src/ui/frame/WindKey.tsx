@@ -3,10 +3,11 @@ import { REFERENCE_LENGTH, trace } from "../../map/arrows";
 import { PACE } from "../../map/particles";
 import { TRAIL } from "../../map/trail_layer";
 import { mapWind, windMissing, windReference } from "../../state/companions";
-import { drawnWind } from "../../state/wind";
+import { drawnWind, winds } from "../../state/wind";
 
 export function WindKey() {
   if (drawnWind.value === "none") return null;
+  if (!winds.value) return <p class="windkey" role="status">The output of this run has no wind.</p>;
   if (windMissing.value) return <p class="windkey" role="status">The wind of this hour is not recorded.</p>;
   if (!mapWind.value) return null;
   const speed = windReference.value;
