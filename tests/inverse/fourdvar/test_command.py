@@ -12,7 +12,12 @@ import xarray as xr
 from typer.testing import CliRunner, Result
 
 from airshed.cli.program import app
+from airshed.core.errors import OutputError
 from airshed.inverse.function.repeated import RepeatedRun
+from airshed.io.results import open_run
+from airshed.runtime.registry import load_case
+from airshed.runtime.simulation import Simulation
+from airshed.serve.records.analysis import analysis_of, analysis_sessions
 
 from .air_cases import case
 
@@ -114,3 +119,30 @@ def test_more_iterations_may_follow(twin: Path, done: Path) -> None:
     more = airshed(twin, "--output", done, "--resume", "--set", "assimilation.iterations=7", "--set",
                    "assimilation.probes=0")  # fmt: skip
     assert more.exit_code == 0, more.output
+
+
+def test_runs_before_and_after_are_ordinary_runs_with_the_departures_of_the_analysis(twin: Path, done: Path) -> None:
+    shutil.copytree(done, twin / "runs")
+    result = airshed(twin, "--output", twin / "runs", "--resume", "--runs")
+    assert result.exit_code == 0, result.output
+    before, after = (open_run(twin / "runs" / name) for name in ("before", "after"))
+    with xr.open_dataset(done / "analysis.nc") as analysis, Simulation(load_case(twin), allow_code=True) as plain:
+        factor = float(analysis["start_posterior"].squeeze())
+        ratio = (after["O3"] / before["O3"]).isel(time=0)
+        assert ratio.values == pytest.approx(factor, rel=1e-5)
+        plain.run()
+        assert before["O3"].isel(time=-1).values == pytest.approx(plain["O3"].values, rel=1e-6)
+    sessions = analysis_sessions(twin / "runs")
+    assert [(each.name, each.state.scenario) for each in sessions] == [
+        ("before", "Before assimilation"), ("after", "After assimilation")
+    ]  # fmt: skip
+    found = analysis_of(sessions[1])
+    assert found is not None
+    assert found.cost[-1].cost < 0.1 * found.cost[0].cost
+    assert {each.name: each.kind for each in found.controls} == {"area": "domain", "start": "domain"}
+    used = [each for each in found.stations if not each.withheld]
+    assert sum(each.observations for each in used) == 12 * 2
+    assert sum(each.after for each in used) < 0.5 * sum(each.before for each in used)
+    with pytest.raises(OutputError, match="--resume --runs"):
+        analysis_sessions(done)
+    assert not np.allclose(before["NO"].isel(time=-1), after["NO"].isel(time=-1), rtol=1e-3, atol=0.0)

@@ -100,7 +100,7 @@ export function paintAbove(
     const field = contours && map ? shown.value : null;
     const levels = field && contourLevels.value;
     const target = overlay.value?.at ?? null;
-    const dots = overlay.value ? [] : atHour.value;
+    const dots = overlay.value ? (overlay.value.dots ?? []) : atHour.value;
     const [scale, table] = dots.length ? [range.value, colours.value] : [null, ""];
     void isDark.value; // colours are from the style sheet
     const cell = map && at && cellAt(map, at);

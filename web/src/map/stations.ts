@@ -1,4 +1,5 @@
 // Stations on the map: dots in the colours of the field, grey without a value.
+import type { Dot } from "../state/overlay";
 import { colourAt } from "../maths/colours";
 import { fraction, type Range } from "../maths/range";
 import type { Place } from "../maths/grid";
@@ -18,7 +19,7 @@ export function colourOf(value: number, range: Range, colours: string): string {
 
 /** Draw stations: a dark and a white ring contrast with every colour of the field. */
 export function drawStations(
-  pen: CanvasRenderingContext2D, readings: readonly Reading[], range: Range, colours: string, chosen: string | null, camera: Camera,
+  pen: CanvasRenderingContext2D, readings: readonly Dot[], range: Range, colours: string, chosen: string | null, camera: Camera,
 ): void {
   const radius = radiusOf(camera);
   for (const { station, at, observed } of readings) {

@@ -4,6 +4,12 @@ import type { Place } from "../maths/grid";
 import type { Range } from "../maths/range";
 import type { Frame } from "../protocol/frames";
 
+export interface Dot {
+  station: { id: string };
+  at: Place;
+  observed: number;
+}
+
 export interface Overlay {
   session: string;
   frame: Frame;
@@ -16,6 +22,8 @@ export interface Overlay {
   ends: [low: string, high: string];
   /** A marked location: longitude and latitude. */
   at: Place | null;
+  /** Values at stations, by their positions on the map. */
+  dots?: Dot[];
 }
 
 /** The displayed overlay; null for the field of the model. */

@@ -25,13 +25,17 @@ def assimilate(
         bool,
         typer.Option("--make-twin", help="Write the observations of an identical twin experiment instead, and end."),
     ] = False,
+    runs: Annotated[
+        bool,
+        typer.Option("--runs", help="Also write the runs before and after, in the folders before and after."),
+    ] = False,
     allow_code: AllowCode = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     """Find the emission factors and the initial state by which a case is nearest to its observations.
 
     Each iteration is printed once its state is on the disk. Ctrl-C stops with valid files; --resume continues with the
-    same iterates. Results are analysis.nc, report.txt and pictures.
+    same iterates. Results are analysis.nc, report.txt and pictures. With --runs, airshed view shows both runs.
     """
     hand_to_ranks(ranks)
     from airshed import load_case
@@ -47,14 +51,15 @@ def assimilate(
         for path in paths if is_first() else ():
             say(path)
         return
-    _assimilate(loaded, output or RUNS / loaded.name, resume=resume, quiet=quiet)
+    _assimilate(loaded, output or RUNS / loaded.name, resume=resume, runs=runs, quiet=quiet)
 
 
-def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
+def _assimilate(case: Any, folder: Path, *, resume: bool, runs: bool, quiet: bool) -> None:
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say, show
     from airshed.core.files import noting_inputs
     from airshed.inverse.fourdvar.results import write_results
+    from airshed.inverse.fourdvar.runs import write_runs
     from airshed.inverse.fourdvar.study import StudyObservations, check_inputs, open_study, prepare_folder
     from airshed.io.run_state import Inputs
     from airshed.plot.assimilation import plot_assimilation
@@ -74,6 +79,9 @@ def _assimilate(case: Any, folder: Path, *, resume: bool, quiet: bool) -> None:
             outcome = study.run(state, iterations.see)
             iterations.wipe()
             report = on_first(partial(write_results, folder, study, outcome))
+            if runs:
+                write_runs(folder, study, outcome, iterations.progress)
+                iterations.wipe()
     except StoppedError:
         iterations.wipe()
         if is_first():

@@ -124,18 +124,22 @@ def view(
 ) -> None:
     """Show a finished run in a browser: maps, series, profiles and cross-sections of every stored hour.
 
+    Of an assimilation with its runs, both are shown: before and after.
+
     The page is that of airshed serve, without a model. The first line is the address; Ctrl-C ends the server.
     """
     from airshed.cli.interrupt import stop_on_interrupt
     from airshed.cli.render import say
     from airshed.parallel.communicator import SingleRank
     from airshed.serve.http.server import Address, Server
+    from airshed.serve.records.analysis import analysis_sessions, is_assimilation
     from airshed.serve.records.finished import finished_session
 
     files = observation_files(observations, observation_settings(stations, time_zone, time_label, averaging, unit))
-    session = finished_session(run)
+    sessions = analysis_sessions(run) if is_assimilation(run) else [finished_session(run)]
     server = Server(SingleRank(), Address(port=port), observations=files)
-    server.engine.show(session)
+    for session in sessions:
+        server.engine.show(session)
     with stop_on_interrupt(server.stop), server.listening(), ExitStack() as stack:
         say(server.url)
         if not no_browser:

@@ -21,7 +21,7 @@ from airshed.serve.access.lease import Client
 from airshed.serve.access.waiting import AccessRequests
 from airshed.serve.http.access import access_routes
 from airshed.serve.http.data import data_routes, file_routes
-from airshed.serve.http.origins import origin_routes
+from airshed.serve.http.origins import analysis_routes, origin_routes
 from airshed.serve.http.scenarios import scenario_routes
 from airshed.serve.http.stations import station_routes
 from airshed.serve.model.catalogue import case_of, catalogue
@@ -55,6 +55,7 @@ def application(
     app.include_router(access_routes(access_requests))
     app.include_router(scenario_routes(requests))
     app.include_router(origin_routes(requests))
+    app.include_router(analysis_routes(requests))
     _with_messages(app)
     return app
 

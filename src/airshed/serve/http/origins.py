@@ -17,8 +17,11 @@ from airshed.serve.model.requests import Requests
 from airshed.serve.model.sessions import START, iso
 from airshed.serve.origin.jobs import needed_memory
 from airshed.serve.origin.settings import case_at, receptor_of
+from airshed.serve.protocol.analysis import Analysis
+from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.protocol.frames import MEDIA_TYPE, encode, frame
 from airshed.serve.protocol.origin import OriginRequest, OriginState
+from airshed.serve.records.analysis import analysis_of
 from airshed.serve.records.recorded_day import SETUP
 
 _MAP = "origin"
@@ -67,6 +70,21 @@ def origin_routes(requests: Requests) -> APIRouter:
         dims = ["y", "x"] if found.shape.grid.kind == "projected" else ["lat", "lon"]
         header = frame_header(found.state, _MAP, "mol mol-1", dims, values.shape, payload, Selection())
         return Response(frame({**header, "subscription": None, "dropped": 0}, payload.data), media_type=MEDIA_TYPE)
+
+    return routes
+
+
+def analysis_routes(requests: Requests) -> APIRouter:
+    """Return the route of the assimilation of which a session is the run before or after."""
+    routes = APIRouter(prefix="/api/sessions/{session}")
+
+    @routes.get("/analysis", response_model=Analysis)
+    async def analysis(session: str) -> Response:
+        """Return the cost, the controls and the departures of observations of an assimilation."""
+        found = await asyncio.to_thread(analysis_of, requests.session(session))
+        if found is None:
+            raise NotThereError(f"{session} is no run of an assimilation")
+        return Response(found.model_dump_json(), media_type="application/json")
 
     return routes
 

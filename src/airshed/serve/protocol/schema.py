@@ -15,7 +15,7 @@ from airshed.core.settings import Setting, settings_of
 from airshed.runtime.changes import settable_field
 from airshed.runtime.registry import Lever, model_kind
 from airshed.runtime.simulation import Simulation
-from airshed.serve.protocol import access, effect, messages, origin, stations, types
+from airshed.serve.protocol import access, analysis, effect, messages, origin, stations, types
 
 _REFERENCE = "#/components/schemas/{model}"
 
@@ -118,7 +118,9 @@ def _numbers(document: Mapping[str, Any]) -> Iterator[tuple[tuple[int | str, ...
 
 def schemas() -> dict[str, object]:
     """Return the JSON schemas of all documents and messages by name, including those of the WebSocket alone."""
-    named = {**vars(types), **vars(access), **vars(stations), **vars(effect), **vars(origin), **vars(messages)}
+    named: dict[str, Any] = {}
+    for module in (types, access, stations, analysis, effect, origin, messages):
+        named |= vars(module)
     documents = [each for each in named.values() if isinstance(each, type) and issubclass(each, types.Document)]
     made = models_json_schema([(each, "validation") for each in documents], ref_template=_REFERENCE)[1]
     found: dict[str, object] = dict(made["$defs"])

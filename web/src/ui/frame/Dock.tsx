@@ -12,7 +12,7 @@ import { OriginPanel } from "../panels/OriginPanel";
 import { PlacePanel } from "../panels/PlacePanel";
 import { ScenarioPanel } from "../panels/ScenarioPanel";
 import { SettingsPanel } from "../panels/SettingsPanel";
-import { StationsPanel } from "../panels/StationsPanel";
+import { StationsAndAnalysis } from "../panels/analysis/AnalysisSection";
 import { Icon } from "./icons";
 
 interface Tab {
@@ -29,7 +29,7 @@ const TABS: Tab[] = [
   { id: "place", name: "Place", content: PlacePanel, recorded: true },
   { id: "scenario", name: "What if?", content: ScenarioPanel, recorded: false },
   { id: "origin", name: "Where from?", content: OriginPanel, recorded: false },
-  { id: "stations", name: "Stations", content: StationsPanel, recorded: true },
+  { id: "stations", name: "Stations", content: StationsAndAnalysis, recorded: true },
   { id: "budget", name: "Budget", content: BudgetPanel, recorded: true },
   { id: "settings", name: "Settings", content: SettingsPanel, recorded: false },
   { id: "about", name: "About", content: AboutPanel, recorded: true },
