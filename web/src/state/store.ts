@@ -100,10 +100,16 @@ export function past(of: string): Past {
   return found;
 }
 
-/** Return the displayed frame of a session: the present one, or the one of the selected past time. */
+/**
+ * Return the displayed frame of a session: the present one, or the one of the selected past time. A recording next to a
+ * live run shows the present hour of that run.
+ */
 export function shown(of: string): Frame | null {
   void arrived.value;
-  return displayedTime.value === null ? past(of).last : past(of).between(displayedTime.value);
+  const { session: name } = view.value;
+  const present = of !== name && sessions.value[of]?.recorded ? (sessions.value[name]?.seconds ?? null) : null;
+  const at = displayedTime.value ?? present;
+  return at === null ? past(of).last : past(of).between(at);
 }
 
 let noticed = 0;
@@ -290,10 +296,10 @@ function fallBack(): void {
 
 async function first(chosen: boolean): Promise<void> {
   const there = await http.get<SessionState[]>("/sessions");
-  complete.value = true;
-  if (!there.length) return; // the model is being set up
   const all = Object.fromEntries(there.map((each) => [each.session, each]));
   sessions.value = { ...all, ...sessions.value };
+  complete.value = true; // after all sessions are there: otherwise the page would leave the one of its address
+  if (!there.length) return; // the model is being set up
   if (!chosen) look({ session: bestOf(there) ?? "main" });
   else if (lineage.value.length && nearest(lineage.value, all)?.session !== view.value.session) fallBack();
   const name = view.value.session;
