@@ -42,6 +42,8 @@ describe("a site", () => {
   it("has a file for each request", () => {
     expect(fileOf("/sessions/main/info")).toBe("data/sessions/main/info");
     expect(fileOf("/sessions/main/recording/O3?level=3&since=60")).toBe("data/sessions/main/recording/O3.3");
+    expect(fileOf("/sessions/main/stations/pairs?variable=O3")).toBe("data/sessions/main/stations/pairs.O3");
+    expect(fileOf("/sessions/main/stations/scores?variable=O3&until=3600")).toBe("data/sessions/main/stations/scores.O3");
   });
 
   it("has all hours, those after a time, and the last one as the present; a file is loaded once", async () => {
