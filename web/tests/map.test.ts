@@ -2,6 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 import { boxOf, fit, panned, toPixel, toPlace, zoomed } from "../src/map/camera";
 import { contoursOf } from "../src/map/contours";
+import { visiblePart } from "../src/map/painting";
 import { windAt, type WindField } from "../src/map/wind_field";
 import type { Grid } from "../src/maths/grid";
 import { decodeFrames } from "../src/protocol/frames";
@@ -126,5 +127,33 @@ describe("wind", () => {
       expect(windAt(field, corner)?.[0]).toBe(east);
     }
     for (const place of [[4.99, 41], [7.01, 41], [6, 39.99], [6, 43.01]] as const) expect(windAt(field, place)).toBeNull();
+  });
+});
+
+describe("the canvas of the field", () => {
+  const grid: Grid = { rows: 2, columns: 2, west: 0, east: 10, south: 45, north: 55 };
+  const room = { width: 1000, height: 800 };
+
+  it("covers the field, and no more of the window", () => {
+    const camera = { ...fit(grid, 1000, 800, 20) };
+    const part = visiblePart(grid, camera, room)!;
+    expect([part.top, part.height]).toEqual([20, 761]);
+    expect(part.width).toBeLessThan(500);
+    const box = boxOf(camera, part);
+    expect(box.west).toBeLessThanOrEqual(0);
+    expect(box.east).toBeGreaterThanOrEqual(10);
+    expect(box.east).toBeLessThan(10.1);
+  });
+
+  it("ends at the window where the field is larger, and has the size of the field while it is moved", () => {
+    const near = { lon: 5, lat: 50, scale: 500, ...room };
+    expect(visiblePart(grid, near, room)).toEqual({ left: 0, top: 0, ...room });
+    const camera = fit(grid, 1000, 800, 100);
+    const sizes = [0, 0.3, 0.6].map((dx) => visiblePart(grid, panned(camera, dx, dx), room)!).map(({ width, height }) => [width, height].join());
+    expect(new Set(sizes.map((each) => each)).size).toBeLessThanOrEqual(2);
+  });
+
+  it("is not there where the field is outside", () => {
+    expect(visiblePart(grid, { lon: 60, lat: 50, scale: 80, ...room }, room)).toBeNull();
   });
 });

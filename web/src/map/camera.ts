@@ -46,9 +46,18 @@ export function toPlace(camera: Camera, x: number, y: number): Place {
   ];
 }
 
-export function boxOf(camera: Camera): Box {
-  const [west, north] = toPlace(camera, 0, 0);
-  const [east, south] = toPlace(camera, camera.width, camera.height);
+/** Part of the window [CSS pixels]. */
+export interface Rectangle {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** Return the box that the window shows, or a part of it. */
+export function boxOf(camera: Camera, part: Rectangle = { left: 0, top: 0, width: camera.width, height: camera.height }): Box {
+  const [west, north] = toPlace(camera, part.left, part.top);
+  const [east, south] = toPlace(camera, part.left + part.width, part.top + part.height);
   return { west, east, south, north };
 }
 

@@ -2,7 +2,7 @@
 import { table } from "../maths/colours";
 import type { Grid } from "../maths/grid";
 import type { Range } from "../maths/range";
-import { boxOf, type Camera } from "./camera";
+import type { Box } from "./camera";
 import { link } from "./program";
 
 export interface Picture {
@@ -88,7 +88,8 @@ export class FieldLayer {
     return gl && new FieldLayer(gl);
   }
 
-  draw(picture: Picture, camera: Camera): void {
+  /** Draw the part of a field within a box, which fills the canvas. */
+  draw(picture: Picture, box: Box): void {
     const { gl } = this;
     gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
     gl.clearColor(0, 0, 0, 0);
@@ -96,7 +97,6 @@ export class FieldLayer {
     this.prepare();
     this.load(picture);
     const { grid, range } = picture;
-    const box = boxOf(camera);
     gl.uniform4f(this.place("box"), box.west, box.south, box.east, box.north);
     gl.uniform4f(this.place("map"), grid.west, grid.south, grid.east, grid.north);
     gl.uniform2f(this.place("range"), range.low, range.high);

@@ -1,6 +1,6 @@
 // The layers of a map, each drawn when its data change, at most once per frame of the screen.
 import { effect } from "@preact/signals";
-import { cellAt, positionOf } from "../maths/grid";
+import { cellAt, positionOf, type Grid } from "../maths/grid";
 import { HUES } from "../maths/hues";
 import { density } from "../state/density";
 import { mixOf } from "../state/mixing";
@@ -12,7 +12,7 @@ import { isDark } from "../state/theme";
 import { drawn, releaseAt, tool } from "../state/tools";
 import { view } from "../state/view";
 import { drawCities, drawEdge, drawLand, rectangleOf } from "./basemap";
-import type { Camera } from "./camera";
+import { boxOf, type Camera, type Rectangle } from "./camera";
 import { drawContours } from "./contours";
 import { FieldLayer } from "./field_layer";
 import { drawGraticule, projected, straight } from "./graticule";
@@ -42,10 +42,11 @@ export function paint(
     const { value: size } = room;
     const { value: seen } = camera;
     return () => {
-      canvas.hidden = !picture;
-      if (picture) {
-        fitTo(canvas, size);
-        layer?.draw(picture, seen);
+      const part = picture && visiblePart(picture.grid, seen, size);
+      canvas.hidden = !part;
+      if (picture && part) {
+        moveTo(canvas, part);
+        layer?.draw(picture, boxOf(seen, part));
       }
       canvas.parentElement?.setAttribute("data-version", String(selected?.frame.header.version ?? ""));
     };
@@ -143,6 +144,20 @@ function drawing(prepare: () => () => void): () => void {
     stop();
     cancelAnimationFrame(frame);
   };
+}
+
+/** Return the part of the window that a field covers, in whole pixels; null where it is outside. */
+export function visiblePart(grid: Grid, camera: Camera, { width, height }: Room): Rectangle | null {
+  const [x, y, across, up] = rectangleOf(grid, camera);
+  const [left, top] = [Math.max(Math.floor(x), 0), Math.max(Math.floor(y), 0)];
+  const [right, bottom] = [Math.min(Math.floor(x) + Math.ceil(across) + 1, width), Math.min(Math.floor(y) + Math.ceil(up) + 1, height)];
+  return right > left && bottom > top ? { left, top, width: right - left, height: bottom - top } : null;
+}
+
+/** Place a canvas on a part of the window: browsers compose no more than this part in each frame. */
+function moveTo(canvas: HTMLCanvasElement, part: Rectangle): void {
+  for (const side of ["left", "top", "width", "height"] as const) canvas.style[side] = `${part[side]}px`;
+  fitTo(canvas, part);
 }
 
 function fitTo(canvas: HTMLCanvasElement, { width, height }: Room): void {
