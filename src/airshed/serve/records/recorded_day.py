@@ -5,7 +5,7 @@ computed by this package, and stores the version and all settings that made it:
 
     python -m airshed.serve.records.recorded_day west-europe cases/west-europe/recorded.nc
 
-Values are rounded to 0.4 %, so that a day of western Europe takes less than a megabyte.
+Concentrations and wind are rounded to 0.4 %, so that a day of western Europe takes less than a megabyte.
 """
 
 import sys
@@ -47,7 +47,9 @@ FIELDS: Final = (
     "northward_wind",
 )
 PRECISION: Final = 7
-"""Bits of the mantissa that are stored: values differ by 0.4 % or less from those of the run."""
+"""Bits of the mantissa of concentrations and wind: values differ by 0.4 % or less from those of the run."""
+FINE: Final = {"air_temperature": 12, "air_density": 12}
+"""Bits of the mantissa of fields that vary little."""
 
 _MAY_DIFFER: Final = {"title", "description", "output", "restart", "receptor", *MACHINE}
 _MANTISSA: Final = 23
@@ -89,15 +91,15 @@ def write_recorded_day(case: RunCase, target: Path) -> None:
             coordinates = [name for name in dataset.data_vars if "time" not in dataset[name].dims]
             day = dataset[[*coordinates, *FIELDS]].load()
     for name in FIELDS:
-        day[name].values = rounded(day[name].values)
+        day[name].values = rounded(day[name].values, FINE.get(name, PRECISION))
         day[name].encoding = {"zlib": True, "complevel": 9, "shuffle": True, "dtype": "float32"}
     with write_whole(target) as part, hdf5():
         day.to_netcdf(part, engine="netcdf4", format="NETCDF4")
 
 
-def rounded(values: AnyArray) -> AnyArray:
-    """Return float32 values rounded to the nearest number with `PRECISION` bits of mantissa."""
-    dropped = _MANTISSA - PRECISION
+def rounded(values: AnyArray, bits: int = PRECISION) -> AnyArray:
+    """Return float32 values rounded to the nearest number with some bits of mantissa."""
+    dropped = _MANTISSA - bits
     half, rest = np.uint32(1 << (dropped - 1)), np.uint32((1 << dropped) - 1)
     found: AnyArray = ((np.asarray(values, np.float32).view(np.uint32) + half) & ~rest).view(np.float32)
     return found
