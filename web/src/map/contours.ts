@@ -15,6 +15,7 @@ interface Contour {
 const LABELLED = 130;
 const REPEATED = 700;
 const CLEAR = 4;
+const MOST_LABELS = 20;
 
 export function drawContours(
   pen: CanvasRenderingContext2D, values: Float32Array, grid: Grid, levels: ContourLevel[], camera: Camera, ink: Ink,
@@ -78,7 +79,7 @@ function drawLabels(pen: CanvasRenderingContext2D, all: Contour[], camera: Camer
     const half = pen.measureText(level.text).width / 2;
     let left = Math.ceil(length / REPEATED);
     for (const { x, y, angle } of spotsOf(path, half)) {
-      if (!left) break;
+      if (!left || taken.length >= MOST_LABELS) break;
       const [across, up] = [Math.abs(Math.cos(angle)) * half + 6 + CLEAR, Math.abs(Math.sin(angle)) * half + 6 + CLEAR];
       const place: [number, number, number, number] = [x - across, y - up, x + across, y + up];
       const seen = place[0] > 0 && place[1] > 0 && place[2] < camera.width && place[3] < camera.height;
