@@ -28,7 +28,7 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, v
 // Back substitution, and the sums of chemistry, operators and clipping at zero [mol/s, clipping: mol].
 // They all use the clipped values, as other species do. Clipping is the source that balances the equation with these values, so
 // that atoms exchanged between species add up to zero when the sweeps have converged.
-template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, value* y) {
+template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, Values y) {
     value solved = value{};
     pack bounded = pack{}, missing = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
     for (int z = NZ - 1; z >= 0; z--) {
@@ -57,13 +57,12 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
     const pack w = splat(real(s.column_weight));
     const BlockFlux& f = t.flux;
     t.g = splat(real(s.g));
-    const pack* sun = (const pack*)(s.photolysis_sun + column * 2 * W);
-    const dpack secant = to_double(sun[0]), light = to_double(sun[1]);
-    const dpack* density_factor = (const dpack*)(s.density_factor + row * s.density_row + block * s.density_block);
+    const dpack secant = to_double(pack_at(s.photolysis_sun, column * 2 * W)), light = to_double(pack_at(s.photolysis_sun, column * 2 * W + W));
+    const double* density_factor = s.density_factor + row * s.density_row + block * s.density_block;
     value lower = value{};
     for (int z = 0; z < NZ; z++) {
         const pack per_air = t.g / f.air[z];
-        const dpack density = to_double(f.air[z]) * density_factor[z];
+        const dpack density = to_double(f.air[z]) * dpack_at(density_factor, z * W);
         t.density[z] = to_real(density);
         const dpack temperature = to_double(between(s.temperature.start, s.temperature.end, w, cell + z * W));
         const dpack water = to_double(between(s.water.start, s.water.end, w, cell + z * W));

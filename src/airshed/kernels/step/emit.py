@@ -47,11 +47,27 @@ class Source:
     operations: int
 
 
-def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *, tangent: bool = False) -> Source:
-    """Return the complete translation unit of a mechanism: fixed headers and generated functions.
+@dataclass(frozen=True)
+class Headers:
+    """Headers of a step for a processor: its packs and values before the generated functions, its entry points after them."""
 
-    tangent  whether values have tangents, and each reaction a variable factor
-    """
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+    tangent: bool = False
+
+
+_SHARED = ("backends/cpu/clock.hpp", "step/step.hpp", "backends/cpu/work_sharing.hpp")
+
+CPU: Final = Headers(("step/pack.hpp", "step/value.hpp"), (*_SHARED, "backends/cpu/control.hpp"))
+"""A step on the CPU."""
+
+TANGENT: Final = Headers(("step/pack.hpp", "step/tangent.hpp"), _SHARED, tangent=True)
+"""A tangent step: values have tangents, and each reaction a variable factor."""
+
+
+def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, headers: Headers = CPU) -> Source:
+    """Return the complete translation unit of a mechanism: headers and generated functions."""
+    tangent = headers.tangent
     table, coefficients = rate_table(network), Coefficients()
     groups, count = _groups(network, schedule, table, coefficients, of_reactions=tangent)
     statements, results = rate_code(table.functions, [each.name for each in network.parameters])
@@ -74,13 +90,11 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, *,
         operators_text=GeneratedText(render("column/operators.cpp.jinja", operators=code, tangent=tangent)),
         rate_code={"statements": statements, "results": results},
         tangent=tangent,
-        pack=header("step/pack.hpp", "step/tangent.hpp" if tangent else "step/value.hpp"),
+        pack=header(*headers.first),
         structures=GeneratedText(abi.declarations(abi.STEP, Step=[each.declaration for each in code.members])),
         transport=header("transport/transport.hpp"),
         column=header("column/column.hpp"),
-        tail=header(
-            "step/step.hpp", "backends/cpu/work_sharing.hpp", *([] if tangent else ["backends/cpu/control.hpp"])
-        ),
+        tail=header(*headers.last),
     )
     return Source(text, table, count)
 

@@ -109,6 +109,31 @@ INLINE void stream(real* place, pack x) { *(pack*)place = x; }
 INLINE void end_streams() {}
 #endif
 
+// Packs in memory. `pack_in` is a reference; the other functions read.
+INLINE pack pack_at(const real* base, int64_t offset) { return *(const pack*)(base + offset); }
+INLINE dpack dpack_at(const double* base, int64_t offset) { return *(const dpack*)(base + offset); }
+INLINE pack& pack_in(real* base, int64_t offset) { return *(pack*)(base + offset); }
+
+// Lanes of a pack, or of a pair of a pack and its tangent.
+template <class Pack> INLINE auto lane_of(Pack a, int64_t lane) { return a[lane]; }
+INLINE void add_lane(pack& first, pack a, int64_t lane) { first[0] += a[lane]; }   // adds one lane to the first lane of another pack
+template <class Pack> INLINE bool any_nonzero(Pack a) {
+    bool any = false;
+    for (int i = 0; i < W; i++) any = any || a[i] != 0;
+    return any;
+}
+INLINE double sum(pack lanes) {
+    double result = 0;
+    for (int lane = 0; lane < W; lane++) result += double(lanes[lane]);
+    return result;
+}
+
+INLINE pack lane_mask(int64_t used) {  // 1 in lanes in use, 0 in padding
+    pack mask;
+    for (int i = 0; i < W; i++) mask[i] = i < used ? real(1) : real(0);
+    return mask;
+}
+
 // Shifts lanes by one or two columns: `west` and `east` are the neighbours of `here`.
 template <int FIRST, int... I>
 INLINE pack lanes_from(pack low, pack high, std::integer_sequence<int, I...>) {

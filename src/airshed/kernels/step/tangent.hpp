@@ -81,7 +81,14 @@ INLINE value not_below_zero(value a) { return select(a.v < 0, value{}, a); }
 INLINE pack plain(value a) { return a.v; }
 INLINE value splat(scalar a) { return {splat(a.v), splat(a.d)}; }
 INLINE void set_lane(value& a, int lane, scalar number) { a.v[lane] = number.v, a.d[lane] = number.d; }
+typedef value* Values;
+typedef const value* ConstValues;
+typedef value* __restrict RestrictedValues;
 INLINE value at(const scalar* base, int64_t offset) { return *(const value*)(base + offset); }
+INLINE pack at(const real* base, int64_t offset) { return pack_at(base, offset); }
+INLINE value& value_in(scalar* base, int64_t offset) { return *(value*)(base + offset); }
+INLINE Values values_at(scalar* base, int64_t offset) { return (Values)(base + offset); }
+INLINE ConstValues values_at(const scalar* base, int64_t offset) { return (ConstValues)(base + offset); }
 
 INLINE value fused(pack a, value b, value c) { return {fused(a, b.v, c.v), fused(a, b.d, c.d)}; }
 INLINE value fused(value a, value b, value c) { return {fused(a.v, b.v, c.v), fused(a.v, b.d, fused(a.d, b.v, c.d))}; }

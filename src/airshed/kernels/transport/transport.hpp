@@ -70,18 +70,6 @@ struct Worker {                        // working memory of one thread, from blo
     BlockFlux flux;
 };
 
-INLINE double sum(pack lanes) {
-    double result = 0;
-    for (int lane = 0; lane < W; lane++) result += double(lanes[lane]);
-    return result;
-}
-
-INLINE pack lane_mask(int64_t used) {  // 1 in lanes in use, 0 in padding
-    pack mask;
-    for (int i = 0; i < W; i++) mask[i] = i < used ? real(1) : real(0);
-    return mask;
-}
-
 // Rates of operators that act with transport, generated.
 static void west_exchange(const Step& s, int64_t row, int64_t block, value* rate);
 static void south_exchange(const Step& s, int64_t row, int64_t block, value* rate);
@@ -125,9 +113,9 @@ static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f)
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
     pack below = pack{};
     for (int z = 0; z < NZ; z++) {
-        const pack now = *(const pack*)(s.air + here + z * W);
-        pack& other = *(pack*)(s.air_other + here + z * W);
-        pack& kept = *(pack*)(s.air_tendency + here + z * W);
+        const pack now = pack_at(s.air, here + z * W);
+        pack& other = pack_in(s.air_other, here + z * W);
+        pack& kept = pack_in(s.air_tendency, here + z * W);
         const pack change = (f.west[z] - f.east[z] + (f.south[z] - f.north[z]) + (below - f.up[z])) * mask;
         below = f.up[z];
         const pack c0 = splat(real(s.c0)), c1 = splat(real(s.c1)), t0 = splat(real(s.t0)), t1 = splat(real(s.t1));
@@ -159,7 +147,7 @@ INLINE value boundary_of_block(const Step& s, const Boundary& side, int64_t bloc
 // concentrations of the farther cell follow at an offset of BLOCK.
 INLINE value two_cells_west(const Step& s, int64_t row, int64_t k) {
     value beyond = boundary_of_row(s, s.boundary_west, row, k + BLOCK);
-    set_lane(beyond, W - 1, boundary_of_row(s, s.boundary_west, row, k)[0]);
+    set_lane(beyond, W - 1, lane_of(boundary_of_row(s, s.boundary_west, row, k), 0));
     return beyond;
 }
 
@@ -167,7 +155,7 @@ INLINE void two_cells_east(const Step& s, int64_t row, int64_t k, pack inside, v
     const int64_t first = s.last_lanes;
     east = boundary_of_row(s, s.boundary_east, row, k + BLOCK);
     here = select(inside > 0, here, east);
-    set_lane(first < W ? here : east, int(first % W), boundary_of_row(s, s.boundary_east, row, k)[0]);
+    set_lane(first < W ? here : east, int(first % W), lane_of(boundary_of_row(s, s.boundary_east, row, k), 0));
 }
 
 // Addresses of the mixing ratios around a block; null beyond the edge of the area.
@@ -192,8 +180,6 @@ static Around around(const Step& s, int64_t row, int64_t block) {
     a.north2 = row + 2 < s.rows ? q + 2 * line : row + 2 == s.rows ? beyond : beyond + s.north.second;
     return a;
 }
-
-INLINE pack at(const real* base, int64_t offset) { return *(const pack*)(base + offset); }
 
 // Flux of every species through the south faces of a block: at the start of a piece, and at the southern edge.
 static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
@@ -246,16 +232,16 @@ static void start_block(const Step& s, int64_t row, int64_t block, value* carry)
             value c = at(a.here, o);
             if (before_one_column(s, block - 1)) {
                 const pack edge = air_flux(s.flux_x, w, x + z * W);
-                set_lane(c, 1, edge[1] > 0 && !s.boundary_east.two_cells ? c[0] : boundary_of_row(s, s.boundary_east, row, o)[0]);
+                set_lane(c, 1, lane_of(edge, 1) > 0 && !s.boundary_east.two_cells ? lane_of(c, 0) : lane_of(boundary_of_row(s, s.boundary_east, row, o), 0));
             }
-            const pack flux = splat(air_flux(s.flux_x, w, x + z * W)[0]);
+            const pack flux = splat(lane_of(air_flux(s.flux_x, w, x + z * W), 0));
             carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
-            if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(splat(across[z][0]), b - from_east_1(b, c), carry[i * NZ + z]);
+            if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(splat(lane_of(across[z], 0)), b - from_east_1(b, c), carry[i * NZ + z]);
         }
 }
 
 // Tendency by air from other levels: zero where all have the same mixing ratio.
-INLINE value brought(const value* rate, const value* q, int z) {
+INLINE value brought(const value* rate, ConstValues q, int z) {
     value sum = value{};
     for (int from = 0; from < NZ; from++)
         if (from != z) sum = fused(rate[from], q[from] - q[z], sum);
@@ -279,7 +265,7 @@ template <bool EDGE, class Seen, class Each>
 INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker& t, const Around& a, pack mask, int i, Passed& edge, Seen& seen, const Each& each) {
     const BlockFlux& f = t.flux;
     const int64_t o = i * COLUMN, last = s.last_lanes - 1;
-    const value* q = (const value*)(a.here + o);
+    const ConstValues q = values_at(a.here, o);
     value* carry_y = t.carry_y + block * NS * NZ;
     value below = value{};
     for (int z = 0; z < NZ; z++) {
@@ -292,21 +278,21 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
             if (EDGE) {
                 if (a.west_edge) {
                     if (s.boundary_west.two_cells) west = two_cells_west(s, row, k);
-                    else west = f.west[z][0] > 0 ? boundary_of_row(s, s.boundary_west, row, k) : splat(c[0]);
+                    else west = lane_of(f.west[z], 0) > 0 ? boundary_of_row(s, s.boundary_west, row, k) : splat(lane_of(c, 0));
                 }
                 if (a.east_edge && s.boundary_east.two_cells) two_cells_east(s, row, k, mask, c, east);
                 else if (a.east_edge) {
-                    const value ghost = f.east[z][last] > 0 ? splat(c[last]) : boundary_of_row(s, s.boundary_east, row, k);
+                    const value ghost = lane_of(f.east[z], last) > 0 ? splat(lane_of(c, last)) : boundary_of_row(s, s.boundary_east, row, k);
                     c = select(mask > 0, c, ghost), east = ghost;
                 }
                 if (before_one_column(s, block)) {
                     const int64_t next = (row * (s.blocks + 1) + block + 1) * COLUMN + z * W;
                     const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), next);
-                    set_lane(east, 1, edge[1] > 0 && !s.boundary_east.two_cells ? east[0] : boundary_of_row(s, s.boundary_east, row, k)[0]);
+                    set_lane(east, 1, lane_of(edge, 1) > 0 && !s.boundary_east.two_cells ? lane_of(east, 0) : lane_of(boundary_of_row(s, s.boundary_east, row, k), 0));
                 }
                 if (a.west_edge) {
-                    if (s.boundary_west.two_cells) west_flux = face(splat(f.west[z][0]), splat(west[W - 2]), splat(west[W - 1]), c, from_east_1(c, east));
-                    else west_flux = splat(f.west[z][0] * west[W - 1]);
+                    if (s.boundary_west.two_cells) west_flux = face(splat(lane_of(f.west[z], 0)), splat(lane_of(west, W - 2)), splat(lane_of(west, W - 1)), c, from_east_1(c, east));
+                    else west_flux = splat(lane_of(f.west[z], 0) * lane_of(west, W - 1));
                 }
                 if (a.south_edge) {
                     const value beyond = boundary_of_block(s, s.boundary_south, block, k);
@@ -331,7 +317,7 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
                 x = fused(f.across_east[z], c - from_east_1(c, east), x);
                 y = fused(f.across_north[z], c - n1, y);
             }
-            from_west = from_west_1(EDGE && a.west_edge ? splat(west_flux[0]) : t.carry_x[i * NZ + z], x);
+            from_west = from_west_1(EDGE && a.west_edge ? splat(lane_of(west_flux, 0)) : t.carry_x[i * NZ + z], x);
             from_south = carry_y[i * NZ + z];
             t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
         }
@@ -349,8 +335,8 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
             pack &come = edge.come, &gone = edge.gone;
             change = change * mask;
             const pack w_in = plain(from_west), e_out = plain(x), s_in = plain(from_south), n_out = plain(y);
-            if (HORIZONTAL && a.west_edge) come[0] += w_in[0] > 0 ? w_in[0] : 0, gone[0] -= w_in[0] < 0 ? w_in[0] : 0;
-            if (HORIZONTAL && a.east_edge) gone[0] += e_out[last] > 0 ? e_out[last] : 0, come[0] -= e_out[last] < 0 ? e_out[last] : 0;
+            if (HORIZONTAL && a.west_edge) add_lane(come, maximum(w_in, pack{}), 0), add_lane(gone, -minimum(w_in, pack{}), 0);
+            if (HORIZONTAL && a.east_edge) add_lane(gone, maximum(e_out, pack{}), last), add_lane(come, -minimum(e_out, pack{}), last);
             if (HORIZONTAL && a.south_edge) come += maximum(s_in, pack{}) * mask, gone -= minimum(s_in, pack{}) * mask;
             if (HORIZONTAL && a.north_edge) gone += maximum(n_out, pack{}) * mask, come -= minimum(n_out, pack{}) * mask;
         }
@@ -376,8 +362,8 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
             __builtin_prefetch(s.q_other + offset + k + COLUMN, 1);
             __builtin_prefetch(s.tendency + offset + k + COLUMN, 1);
             if constexpr (HORIZONTAL) __builtin_prefetch(a.north2 + k + COLUMN, 0);
-            value& other = *(value*)(s.q_other + offset + k);
-            value& kept = *(value*)(s.tendency + offset + k);
+            value& other = value_in(s.q_other, offset + k);
+            value& kept = value_in(s.tendency, offset + k);
             const value now = at(a.here, k), rhs = fused(f.t1[z], kept, fused(f.t0[z], change, fused(f.c1[z], other, f.c0[z] * now)));
             kept = change;
             if constexpr (VERTICAL) {

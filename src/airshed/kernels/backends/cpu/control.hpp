@@ -73,3 +73,20 @@ void airshed_sunlight(const double* places, const double* directions, const real
     }
 }
 }
+
+extern "C" {
+// Rate constants of every reaction in one pack of cells, for tests: the same functions as in the step.
+void airshed_rates(const double* temperature, const double* density, const double* water, const double* secant,
+                   const double* light, double oxygen, double nitrogen, const double* parameters, double* functions,
+                   double* photolysis) {
+    pack rate[RATES * NZ + 1], j[PHOTOLYSES + 1];
+    const dpack sec = *(const dpack*)secant, lit = *(const dpack*)light;
+    rate_functions(*(const dpack*)temperature, *(const dpack*)density, *(const dpack*)water, sec, lit, oxygen, nitrogen,
+                   (const dpack*)parameters, rate);
+    photolysis_functions(sec, lit, j);
+    for (int r = 0; r < RATES; r++)
+        for (int i = 0; i < W; i++) functions[r * W + i] = rate[r * NZ][i];
+    for (int p = 0; p < PHOTOLYSES; p++)
+        for (int i = 0; i < W; i++) photolysis[p * W + i] = j[p][i];
+}
+}

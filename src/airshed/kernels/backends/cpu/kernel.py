@@ -26,7 +26,7 @@ from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import ADVECTION, Operator, active_operators, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
 from airshed.kernels.step.arguments import Directions, Pair, StepConstants
-from airshed.kernels.step.emit import Source, emit, emit_reverse
+from airshed.kernels.step.emit import TANGENT, Source, emit, emit_reverse
 from airshed.kernels.toolchain import keeping_lock
 from airshed.mechanism.network import ReactionNetwork
 
@@ -224,7 +224,7 @@ def compile_tangent(forward: StepKernel) -> StepDerivative:
     network, order = forward.network, forward.schedule
     shape = replace(forward.shape, families=())  # the forward step counts atoms
     return compiled(
-        partial(StepDerivative, network, shape, forward=forward), lambda: emit(network, order, shape, tangent=True),
+        partial(StepDerivative, network, shape, forward=forward), lambda: emit(network, order, shape, TANGENT),
         name=f"{network.name}-{shape.levels}-{shape.precision}-tangent", units=UNITS,
         flags=() if network.reactions else NO_CONTRACTION,
     )  # fmt: skip

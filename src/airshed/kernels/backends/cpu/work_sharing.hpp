@@ -7,6 +7,21 @@
 #include <sched.h>
 #include <unistd.h>
 
+// Computes a piece of a step, in any order and on any thread. A piece that starts at the end of the previous piece of the thread
+// recomputes no faces.
+static void step_piece(const Step& s, const Piece& piece, Worker& t) {
+    t.carry_y = (value*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
+    const int64_t west = piece.first_block;
+    const bool goes_on = t.step == s.number && t.row == piece.first_row && t.first_block == west && t.last_block == piece.last_block;
+    if (HORIZONTAL && !goes_on)
+        for (int64_t b = west; b < piece.last_block; b++) start_row(s, piece.first_row, b, t.carry_y + b * NS * NZ);
+    for (int64_t row = piece.first_row; row < piece.last_row; row++) {
+        if (HORIZONTAL && (west > 0 || !s.west.edge)) start_block(s, row, west, t.carry_x);
+        for (int64_t b = west; b < piece.last_block; b++) step_block(s, row, b, t);
+    }
+    t.step = s.number, t.row = piece.last_row, t.first_block = west, t.last_block = piece.last_block;
+}
+
 constexpr int64_t EAGER_TURNS = 256;   // about half a millisecond
 
 // Hints to the core that the thread waits.

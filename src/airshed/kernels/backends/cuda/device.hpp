@@ -1,0 +1,11 @@
+// device.hpp: what NVRTC does not provide. Functions without a mark are functions of the device (--device-as-default-execution-space).
+typedef signed char int8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+typedef unsigned long long uintptr_t;
+#define INLINE_MEMBER __forceinline__
+#define __builtin_prefetch(...)
