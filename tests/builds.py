@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-MOST_LIBRARIES: Final = 40
+MOST_LIBRARIES: Final = 42
 """Most libraries of the catalogue. A new one replaces another, or the test uses one that exists."""
 
 UNCOUNTED: Final = ("formula-", "cells-")
@@ -127,6 +127,14 @@ def toy_usual() -> None:
     """The toy mechanism with 1 and 2 levels."""
     for levels in (1, 2):
         kernel("toy", levels)
+
+
+@build
+def toy_on_a_device() -> None:
+    """The same for the CUDA backend: the step through the shim, and its functions of the host."""
+    from tests.kernels.conftest import toy_on_a_device
+
+    toy_on_a_device()
 
 
 @build

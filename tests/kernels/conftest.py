@@ -11,6 +11,8 @@ import pytest
 from airshed.kernels import arrays
 from airshed.kernels import toolchain as host
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
+from airshed.kernels.backends.cuda.device import Shim
+from airshed.kernels.backends.cuda.kernel import compile_mechanism as compile_for_device
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 from .kinds import every, usual
@@ -34,6 +36,13 @@ def compiled(name: str, levels: int, precision: str = "double", **options: Any) 
 def toy_of_all_kinds(precision: str = "double") -> StepKernel:
     """Return the kernel of the toy mechanism with all kinds of operators, in the number of levels of the catalogue."""
     return compiled("toy", 7, precision, operators=every)
+
+
+def toy_on_a_device(warps: int = 2, seed: int = 1) -> StepKernel:
+    """Return the same kernel for the CUDA backend, through the shim."""
+    found, device = network("toy"), Shim(warps, seed)
+    operators = every(len(found.species))
+    return compile_for_device(found, 7, families=found.atoms, operators=operators, device=device)
 
 
 @pytest.fixture

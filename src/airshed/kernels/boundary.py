@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airshed.core.arrays import Array
-from airshed.kernels.host import AnyArray, aligned_empty
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import REACH, SIDES, HaloExchange, Side
 
@@ -163,7 +163,7 @@ def empty_edges(layout: Layout, middle: tuple[int, ...], sides: Collection[Side]
     """Return arrays for the halo of a field [lat][block][middle...][W]: two rows, or one block of each row."""
     lanes = (*middle, layout.width)
     shapes = dict.fromkeys(("south", "north"), (REACH, layout.blocks)) | dict.fromkeys(("west", "east"), (layout.rows,))
-    return {side: aligned_empty((*shapes[side], *lanes), layout.dtype) for side in sides}
+    return {side: layout.empty(*shapes[side], *lanes) for side in sides}
 
 
 def fetch(halo_exchange: HaloExchange | None, field: AnyArray, edges: Mapping[Side, AnyArray]) -> None:

@@ -24,9 +24,18 @@ def address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])  # ctypes.data takes ten times as long
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
+Memory = Callable[[int], npt.NDArray[np.uint8]]
+"""A function that returns a number of zeroed bytes, in memory that kernels and NumPy read and write."""
+
+
+def host_memory(size: int) -> npt.NDArray[np.uint8]:
+    """Return zeroed bytes of the host."""
+    return np.zeros(size, np.uint8)
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike, memory: Memory = host_memory) -> AnyArray:
     """Return zeros whose first element is at a multiple of 64 bytes, as vector loads require."""
-    return _aligned(np.zeros(_bytes(shape, dtype), np.uint8), shape, dtype)
+    return _aligned(memory(_bytes(shape, dtype)), shape, dtype)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:

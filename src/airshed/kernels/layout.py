@@ -5,14 +5,14 @@ zero where a source or a flux must not act on them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels import arrays
-from airshed.kernels.host import AnyArray, aligned_empty, aligned_zeros
+from airshed.kernels.host import AnyArray, Memory, aligned_empty, aligned_zeros, host_memory
 from airshed.kernels.operators import Operator
 
 _REAL: Final = {"double": "double", "single": "float"}
@@ -60,12 +60,16 @@ Padding = Literal["edge", "constant"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Division of a horizontal grid of rows (lat) x columns (lon) into blocks of `width` columns."""
+    """Division of a horizontal grid of rows (lat) x columns (lon) into blocks of `width` columns.
+
+    memory  allocates all arrays of steps
+    """
 
     rows: int
     columns: int
     width: int
     dtype: type[np.floating]
+    memory: Memory = field(default=host_memory, compare=False, repr=False)
 
     @property
     def blocks(self) -> int:
@@ -79,11 +83,15 @@ class Layout:
 
     def zeros(self, *middle: int) -> AnyArray:
         """Return zeros [lat][block][middle...][W]."""
-        return aligned_zeros((self.rows, self.blocks, *middle, self.width), self.dtype)
+        return self.array((self.rows, self.blocks, *middle, self.width), self.dtype)
+
+    def array(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
+        """Return zeros of any shape and type."""
+        return aligned_zeros(shape, dtype, self.memory)
 
     def empty(self, *shape: int) -> AnyArray:
-        """Return an uninitialised array of any shape in the type of the state."""
-        return aligned_empty(shape, self.dtype)
+        """Return an array of any shape in the type of the state, uninitialised in memory of the host."""
+        return aligned_empty(shape, self.dtype) if self.memory is host_memory else self.array(shape, self.dtype)
 
     def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].

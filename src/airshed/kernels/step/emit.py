@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Headers:
-    """Headers of a step for a processor: its packs and values before the generated functions, its entry points after them."""
+    """Headers of a step for a processor: packs and values before the generated functions, entry points after them."""
 
     first: tuple[str, ...]
     last: tuple[str, ...]

@@ -12,7 +12,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.boundary import BoundaryForcing, PackedBoundary
-from airshed.kernels.host import AnyArray, address, aligned_zeros
+from airshed.kernels.host import AnyArray, address
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import Member, Operator, members
 from airshed.kernels.step.arguments import (
@@ -59,22 +59,22 @@ class ArgumentTable:
         self.capacity, self._layout = capacity, layout
         thickness = np.ones(levels) if constants.thickness is None else constants.thickness
         self._kept = {
-            "top": placed(constants.top, layout.dtype),
-            "vertical_weights": placed(constants.vertical_weights, layout.dtype),
+            "top": placed(layout, constants.top, layout.dtype),
+            "vertical_weights": placed(layout, constants.vertical_weights, layout.dtype),
             "density_factor": replace(layout, dtype=np.float64).pack(constants.density_factor),
-            "thickness": placed(thickness, np.float64),
-            "emitted": placed(np.array(constants.emitted), np.int32),
+            "thickness": placed(layout, thickness, np.float64),
+            "emitted": placed(layout, np.array(constants.emitted), np.int32),
         }
         self._open = open_sides
         self._edge_sides = tuple(side for side in SIDES if side not in open_sides)
-        self._no_neighbour = aligned_zeros((*constants.profile.shape, self.parts, layout.width), layout.dtype)
+        self._no_neighbour = layout.array((*constants.profile.shape, self.parts, layout.width), layout.dtype)
         self._species = len(constants.profile)
         self._profile = self._of_profile(constants.profile)
         self._boundaries: dict[int, tuple[PackedBoundary, PackedBoundary]] = {}
         self._edges: dict[int, tuple[AnyArray, Ghost]] = {}
         self._members, self._levels = self._all_members(operators), levels
         structure = abi.structure(abi.STEP, "Step", tuple(each.declaration for each in self._members))
-        self._memory = aligned_zeros((capacity, ctypes.sizeof(structure)), np.uint8)
+        self._memory = layout.array((capacity, ctypes.sizeof(structure)), np.uint8)
         self.address, self.size = address(self._memory), ctypes.sizeof(structure)
         self._steps = [structure.from_buffer(row) for row in self._memory]
         self._values = [self._place_numbers(step) for step in self._steps]
@@ -92,7 +92,7 @@ class ArgumentTable:
         found = {}
         for each in self._members:
             if each.shape is None:
-                found[each.key] = placed(np.array(each.values), np.float64).view(np.float64)
+                found[each.key] = placed(self._layout, np.array(each.values), np.float64).view(np.float64)
                 setattr(step, each.name, address(found[each.key]))
         return found
 
@@ -233,9 +233,9 @@ class ArgumentTable:
         return address(nearest), 0, pack, farther, 0
 
 
-def placed(values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
+def placed(layout: Layout, values: npt.NDArray[np.generic], dtype: npt.DTypeLike) -> AnyArray:
     """Return the values as an array aligned for the kernel, of length one if there are none."""
-    result = aligned_zeros(values.shape if values.size else (1,), dtype)
+    result = layout.array(values.shape if values.size else (1,), dtype)
     if values.size:
         result[...] = values
     return result

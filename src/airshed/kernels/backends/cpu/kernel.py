@@ -5,7 +5,8 @@ levels and one precision.
 """
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -17,15 +18,17 @@ import numpy.typing as npt
 
 from airshed.core.arrays import Array
 from airshed.kernels.abi import TERMS
+from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.compiled import CompiledKernel, Units, compiled, timed
 from airshed.kernels.backends.cpu.reverser import Reverser
 from airshed.kernels.backends.cpu.stepper import Stepper
 from airshed.kernels.backends.cpu.tangent import TangentStepper
+from airshed.kernels.backends.cpu.work_sharing import StepQueue, ThreadTeam, cut
 from airshed.kernels.host import AnyArray, address, vector_doubles
 from airshed.kernels.layout import Layout, MechanismShape
 from airshed.kernels.operators import ADVECTION, Operator, active_operators, check, own_terms
 from airshed.kernels.schedule import Schedule, schedule
-from airshed.kernels.step.arguments import Directions, Pair, StepConstants
+from airshed.kernels.step.arguments import Directions, Pair, Side, StepConstants
 from airshed.kernels.step.emit import TANGENT, Source, emit, emit_reverse
 from airshed.kernels.toolchain import keeping_lock
 from airshed.mechanism.network import ReactionNetwork
@@ -115,6 +118,14 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
         """Return a stepper for a state of this layout; options: keywords of :class:`.stepper.Stepper`."""
         return Stepper(self, layout, constants, **options)
 
+    def step_queue(
+        self, table: ArgumentTable, layout: Layout, sides: Collection[Side], *, threads: int,
+        pool: ThreadPoolExecutor | None,
+    ) -> StepQueue:  # fmt: skip
+        """Return what computes the steps of an argument table: here threads that share pieces of the area."""
+        pieces = cut(layout.rows, layout.blocks, threads, sides)
+        return ThreadTeam(self, table, pieces, layout.blocks, threads=threads, pool=pool, edges=bool(sides))
+
     def reverser(
         self, layout: Layout, constants: StepConstants, *, frozen: bool = False, **options: Any
     ) -> Reverser:  # fmt: skip
@@ -159,6 +170,41 @@ class StepDerivative(CompiledKernel[MechanismShape, Source]):
     forward: StepKernel
 
 
+@dataclass(frozen=True)
+class StepPlan:
+    """What determines the code of a step: network, shape, order of the species, and names of the budget terms."""
+
+    network: ReactionNetwork
+    shape: MechanismShape
+    schedule: Schedule
+    terms: tuple[str, ...]
+    seconds: dict[str, float]
+
+    @classmethod
+    def of(
+        cls, network: ReactionNetwork, levels: int, precision: str, *, families: tuple[str, ...],
+        directions: Directions, operators: tuple[Operator, ...], tuning: tuple[int, int],
+    ) -> "StepPlan":  # fmt: skip
+        """Return the plan of a step; the parameters are those of :func:`compile_mechanism`."""
+        seconds: dict[str, float] = {}
+        network, (width, largest_group) = network.with_defaults(), tuning
+        check(operators, len(network.species))
+        horizontal, vertical = directions != "vertical", directions != "horizontal"
+        act = active_operators(operators, horizontal=horizontal, vertical=vertical)
+        terms = own_terms(operators)
+        shape = MechanismShape(width, precision, levels, families, horizontal, vertical, act, terms)
+        with timed(seconds, "schedule"):
+            order = schedule(network, largest_group)
+        return cls(network, shape, order, (*TERMS, *terms), seconds)
+
+    @property
+    def name(self) -> str:
+        """A name for files."""
+        directions = {(True, False): "-horizontal", (False, True): "-vertical"}
+        suffix = directions.get((self.shape.horizontal, self.shape.vertical), "")
+        return f"{self.network.name}-{self.shape.levels}-{self.shape.precision}{suffix}"
+
+
 def compile_mechanism(
     network: ReactionNetwork,
     levels: int,
@@ -179,20 +225,13 @@ def compile_mechanism(
     tuning      columns per pack, and species solved together: they affect only the speed
     Raises KernelError without a compiler, on a compiler error, or for operators that cannot be compiled.
     """
-    seconds: dict[str, float] = {}
-    network, (width, largest_group) = network.with_defaults(), tuning
-    check(operators, len(network.species))
-    horizontal, vertical = directions != "vertical", directions != "horizontal"
-    act = active_operators(operators, horizontal=horizontal, vertical=vertical)
-    terms = own_terms(operators)
-    shape = MechanismShape(width, precision, levels, families, horizontal, vertical, act, terms)
-    with timed(seconds, "schedule"):
-        order = schedule(network, largest_group)
-    name = f"{network.name}-{levels}-{precision}" + ("" if directions == "all" else f"-{directions}")
+    plan = StepPlan.of(
+        network, levels, precision, families=families, directions=directions, operators=operators, tuning=tuning
+    )
     return compiled(
-        partial(StepKernel, network, shape, schedule=order, terms=(*TERMS, *terms)),
-        lambda: emit(network, order, shape), name=name, units=UNITS, flags=() if network.reactions else NO_CONTRACTION,
-        seconds=seconds,
+        partial(StepKernel, plan.network, plan.shape, schedule=plan.schedule, terms=plan.terms),
+        lambda: emit(plan.network, plan.schedule, plan.shape), name=plan.name, units=UNITS,
+        flags=() if plan.network.reactions else NO_CONTRACTION, seconds=plan.seconds,
     )  # fmt: skip
 
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from airshed.core.arrays import Array
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
-from airshed.kernels.backends.cpu.work_sharing import ThreadTeam, cut
-from airshed.kernels.host import AnyArray, aligned_zeros
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import (
     HORIZONTAL_TERMS,
@@ -55,16 +54,13 @@ class Stepper:
             (len(kernel.terms), species) if kernel.shape.vertical else (len(HORIZONTAL_TERMS), species, levels)
         )
         sums = prod(self._terms) + len(kernel.shape.families)
-        self._sums: Array = aligned_zeros((batch, layout.rows * layout.blocks, sums), np.float64).view(np.float64)
+        self._sums: Array = layout.array((batch, layout.rows * layout.blocks, sums), np.float64).view(np.float64)
         self._totals = np.zeros(sums)
         self.threads = max(1, min(threads, layout.rows))
         self.pool = ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
         sides: Collection[Side] = () if self.neighbours is None else self.neighbours.sides
         self._table = ArgumentTable(layout, batch, sides, constants, kernel.shape.operators, levels)
-        pieces = cut(layout.rows, layout.blocks, self.threads, sides)
-        self._work = ThreadTeam(
-            kernel, self._table, pieces, layout.blocks, threads=self.threads, pool=self.pool, edges=bool(sides)
-        )  # fmt: skip
+        self._work = kernel.step_queue(self._table, layout, sides, threads=self.threads, pool=self.pool)
         self._arrived = True
         self.observer: StepObserver | None = None
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,33 @@ _TURNS: Final = 16
 
 _QUEUE: Final = abi.structure(abi.STEP, "WorkQueue")
 _SPENT: Final = abi.structure(abi.STEP, "Spent")
+
+
+class StepQueue(Protocol):
+    """What computes the steps of an argument table, in order."""
+
+    @property
+    def steps(self) -> int:
+        """The number of started steps."""
+        ...
+
+    @property
+    def seconds(self) -> Array:
+        """Wall time [s] of each of PARTS."""
+        ...
+
+    @property
+    def waited(self) -> float:
+        """Wall time [s] of waiting for the halo."""
+        ...
+
+    def edges_are_here(self) -> None:
+        """Release the parts of a step that need the halo."""
+        ...
+
+    def work(self, count: int, between: Callable[[], None] | None = None) -> None:
+        """Compute further prepared steps; `between` drives the halo exchange."""
+        ...
 
 
 class ThreadTeam:

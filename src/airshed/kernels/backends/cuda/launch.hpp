@@ -2,7 +2,7 @@
 // the same code, so the bits depend neither on the number of warps in a block of threads nor on their order.
 extern "C" __global__ void __launch_bounds__(WARPS * W) airshed_step(const Step* step) {
     const Step& s = *step;
-    const int64_t number = int64_t(blockIdx.x) * WARPS + threadIdx.x / W;
+    const int64_t number = int64_t(blockIdx.x) * (blockDim.x / W) + threadIdx.x / W;
     if (number >= s.rows * s.blocks) return;
     const int64_t row = number / s.blocks, block = number % s.blocks;
     Worker t;

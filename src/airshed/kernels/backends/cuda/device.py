@@ -1,0 +1,210 @@
+"""Devices that run generated code: a GPU by NVRTC and the driver interface of CUDA, and a shim on the CPU for tests.
+
+Arrays of steps are in managed memory, which both sides read and write: pages move to the side that uses them. So the
+state stays on the device from step to step, and only the output that NumPy reads comes back.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import KernelError
+from airshed.kernels.cpp import header
+from airshed.kernels.host import host_memory
+from airshed.kernels.toolchain import build, declared, load
+
+WARP: Final = 32
+"""Threads of a warp: columns of a pack."""
+
+WARPS: Final = 2
+"""Warps of a block of threads; it affects only the speed."""
+
+SHIM_VARIABLE: Final = "AIRSHED_CUDA_SHIM"
+"""Environment variable that replaces the GPU by the shim, for tests."""
+
+_SHIM_STACK: Final = 1 << 20
+_NO_CONTRACTION: Final = "--fmad=false"
+
+Kernel = Callable[[int, int], None]
+"""Starts a kernel: the address of its argument, and the number of warps."""
+
+
+class Device(Protocol):
+    """A device and its memory."""
+
+    name: str
+
+    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+        """Return the kernel ``airshed_step`` of generated text.
+
+        contract  whether products and sums may be fused
+        Raises KernelError if the text does not compile.
+        """
+
+    def memory(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return zeroed bytes that kernels and NumPy read and write."""
+
+    def wait(self) -> None:
+        """Wait until all started kernels have ended; raise KernelError for a failed one."""
+
+
+class Shim:
+    """The CPU: g++ and ``shim.hpp``; `warps` of a block of threads and the `seed` of the order of blocks for tests."""
+
+    name = "shim"
+
+    def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
+        self.warps, self.seed = warps, seed
+
+    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+        """Return a kernel that runs on the CPU."""
+        sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n"
+        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, header("backends/cuda/shim_launch.hpp")])
+        library = declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), whole)
+
+        def start(argument: int, warps: int) -> None:
+            library.airshed_launch(argument, -(-warps // self.warps), self.warps * WARP, self.seed)
+
+        return start
+
+    def memory(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return zeroed bytes of the host."""
+        return host_memory(size)
+
+    def wait(self) -> None:
+        """Return: kernels have ended when they return."""
+
+
+def _shim_flags(contract: bool) -> tuple[str, ...]:
+    return ("-O1", *(() if contract else ("-ffp-contract=off",)))
+
+
+class Gpu:
+    """The first GPU that this process sees."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        from cuda.bindings import driver
+
+        self._driver = driver
+        _call(driver.cuInit(0))
+        device = _call(driver.cuDeviceGet(0))
+        self._context = _call(driver.cuDevicePrimaryCtxRetain(device))
+        _call(driver.cuCtxSetCurrent(self._context))
+        kinds = driver.CUdevice_attribute
+        major, minor = (
+            _call(driver.cuDeviceGetAttribute(kind, device))
+            for kind in (
+                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            )
+        )  # fmt: skip
+        self.architecture = f"sm_{major}{minor}"
+        self.card = _call(driver.cuDeviceGetName(200, device)).split(b"\0")[0].decode()
+
+    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+        """Return a kernel of the GPU."""
+        code = machine_code(device_text(text), self.architecture, contract=contract)
+        module = _call(self._driver.cuModuleLoadData(code))
+        function = _call(self._driver.cuModuleGetFunction(module, b"airshed_step"))
+
+        def start(argument: int, warps: int) -> None:
+            _call(self._driver.cuCtxSetCurrent(self._context))
+            blocks = -(-warps // WARPS)
+            values = np.array([argument], np.uint64)
+            pointers = np.array([values.ctypes.data], np.uint64)
+            _call(
+                self._driver.cuLaunchKernel(
+                    function, blocks, 1, 1, WARPS * WARP, 1, 1, 0, 0, pointers.ctypes.data, 0
+                )
+            )  # fmt: skip
+
+        return start
+
+    def memory(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return zeroed bytes of managed memory, which are freed with the array."""
+        flag = self._driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
+        place = int(_call(self._driver.cuMemAllocManaged(max(size, 1), flag.value)))
+        block = _Managed(place, size, self._driver.cuMemFree)
+        zeros = np.asarray(block)
+        zeros[...] = 0
+        return zeros
+
+    def wait(self) -> None:
+        """Wait until all started kernels have ended."""
+        _call(self._driver.cuCtxSynchronize())
+
+
+class _Managed:
+    """Managed memory as an array of NumPy, which holds this object."""
+
+    def __init__(self, place: int, size: int, free: Callable[[int], object]) -> None:
+        self._place, self._free = place, free
+        self.__array_interface__ = {"data": (place, False), "shape": (size,), "typestr": "|u1", "version": 3}
+
+    def __del__(self) -> None:
+        self._free(self._place)
+
+
+def device_text(text: str) -> str:
+    """Return the whole text for NVRTC."""
+    return "\n".join([f"#define WARPS {WARPS}", header("backends/cuda/device.hpp"), text])
+
+
+def machine_code(text: str, architecture: str, *, contract: bool = True) -> bytes:
+    """Return the machine code of a text by NVRTC, which needs no GPU; from the cache of kernels if it is there.
+
+    Raises KernelError with the first messages of the compiler.
+    """
+    from cuda.bindings import nvrtc
+
+    from airshed.core.atomic import write_whole
+    from airshed.kernels.cache import writable_folder
+
+    options = [f"--gpu-architecture={architecture}", "--std=c++17", "--device-as-default-execution-space", "-w"]
+    options += [] if contract else [_NO_CONTRACTION]
+    version = _call(nvrtc.nvrtcVersion(), several=True)
+    key = hashlib.sha256(repr((text, options, version)).encode()).hexdigest()[:16]
+    path: Path = writable_folder() / f"step-{architecture}-{key}.cubin"
+    if path.exists():
+        return path.read_bytes()
+    program = _call(nvrtc.nvrtcCreateProgram(text.encode(), b"step.cu", 0, [], []))
+    encoded = [each.encode() for each in options]
+    (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+    if int(status) != 0:
+        log = b" " * _call(nvrtc.nvrtcGetProgramLogSize(program))
+        nvrtc.nvrtcGetProgramLog(program, log)
+        lines = [line for line in log.decode(errors="replace").splitlines() if "error" in line][:3]
+        raise KernelError("\n".join(["the generated code does not compile for the GPU", *lines]))
+    code = b" " * _call(nvrtc.nvrtcGetCUBINSize(program))
+    nvrtc.nvrtcGetCUBIN(program, code)
+    with write_whole(path) as part:
+        part.write_bytes(code)
+    return bytes(code)
+
+
+def _call(answer: tuple[Any, ...], *, several: bool = False) -> Any:
+    """Return the result of a call of CUDA; raise KernelError for an error."""
+    status, *found = answer
+    if int(status) != 0:
+        raise KernelError(f"CUDA reports {status.name}")
+    return tuple(found) if several else found[0] if found else None
+
+
+@cache
+def present_device() -> Device:
+    """Return the device of this process; raises KernelError with what is lacking."""
+    if os.environ.get(SHIM_VARIABLE):
+        return Shim()
+    try:
+        return Gpu()
+    except ImportError as error:
+        raise KernelError(f"CUDA needs further packages: pip install 'airshed[cuda]' ({error})") from error
+    except RuntimeError as error:  # the driver's library cannot be loaded
+        raise KernelError(f"there is no NVIDIA driver: {error}") from error
