@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-MOST_LIBRARIES: Final = 42
+MOST_LIBRARIES: Final = 43
 """Most libraries of the catalogue. A new one replaces another, or the test uses one that exists."""
 
 UNCOUNTED: Final = ("formula-", "cells-")
@@ -132,9 +132,10 @@ def toy_usual() -> None:
 @build
 def toy_on_a_device() -> None:
     """The same for the CUDA backend: the step through the shim, and its functions of the host."""
-    from tests.kernels.conftest import toy_on_a_device
+    from tests.kernels.conftest import shim_controls, toy_on_a_device
 
     toy_on_a_device()
+    shim_controls()
 
 
 @build

@@ -97,7 +97,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 MAY_LACK = re.compile(
     r"OpenMPI is not installed|no OpenMPI|PnetCDF |parallel netCDF-4 |the ziglang wheel is not installed"
     r"|PyTorch is not installed|bmi-tester is not installed|the package scores is not installed|Dask is not installed"
-    r"|eccodes is not installed"
+    r"|eccodes is not installed|cuda-bindings is not installed"
     r"|chromium is not installed|the pages are not built|gives files to other users"
 )
 """Starts of the reasons for which tests may be skipped on a machine with the packages of the README only."""

@@ -1,5 +1,6 @@
 """Compiled kernels that many tests share; compiling takes seconds, so there are few."""
 
+import ctypes
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -13,6 +14,8 @@ from airshed.kernels import toolchain as host
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
 from airshed.kernels.backends.cuda.device import Shim
 from airshed.kernels.backends.cuda.kernel import compile_mechanism as compile_for_device
+from airshed.kernels.cpp import header
+from airshed.kernels.toolchain import build, load
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 from .kinds import every, usual
@@ -43,6 +46,12 @@ def toy_on_a_device(warps: int = 2, seed: int = 1) -> StepKernel:
     found, device = network("toy"), Shim(warps, seed)
     operators = every(len(found.species))
     return compile_for_device(found, 7, families=found.atoms, operators=operators, device=device)
+
+
+def shim_controls() -> ctypes.CDLL:
+    """Return small kernels for tests of the shim."""
+    text = (Path(__file__).parent / "data" / "shim_controls.cpp").read_text()
+    return load(build(text.replace("@shim@", header("backends/cuda/shim.hpp")), name="shim-controls"))
 
 
 @pytest.fixture

@@ -1,20 +1,110 @@
-"""A step of the CUDA backend, through the shim, equals the reference implementation."""
+"""A step of the CUDA backend through the shim: its reference, the same bits in any order, and what the shim detects."""
 
+import ctypes
+import re
+import subprocess
+import sys
+from dataclasses import fields
+
+import numpy as np
 import pytest
 
+from airshed.core.errors import KernelError
+from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepPlan
+from airshed.kernels.backends.cuda.device import WARP, compile_text, device_text
+from airshed.kernels.backends.cuda.kernel import STEP
+from airshed.kernels.step.emit import emit
+from airshed.kernels.step.reference import StepResult
 from airshed.kernels.step.trial import compiled_step, difference, random_trial, reference_step, with_boundary
 from airshed.program.weights import two_step_weights
 
-from .conftest import toy_on_a_device
+from .conftest import network, shim_controls, toy_on_a_device
+from .kinds import every
 
 SHAPES = [(1, 1), (2, 5), (1, 33), (2, 64), (3, 70)]
 """Rows x columns: one column in the last warp, full warps, and in between."""
+
+SECOND = two_step_weights(130.0, 100.0)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_step_of_all_operators_equals_its_reference(shape: tuple[int, int]) -> None:
     kernel = toy_on_a_device()
-    for seed, weights in enumerate((two_step_weights(100.0, None), two_step_weights(130.0, 100.0))):
+    for seed, weights in enumerate((two_step_weights(100.0, None), SECOND)):
         trial = random_trial(kernel, shape, weights, seed=seed, sweeps=1 + seed)
         for given in (trial, with_boundary(trial, seed), with_boundary(trial, seed, 2)):
             assert difference(compiled_step(kernel, given), reference_step(given), weights.g) < 1e-13
+
+
+def same_bits(a: StepResult, b: StepResult) -> bool:
+    pairs = [(getattr(a.fields, each.name), getattr(b.fields, each.name)) for each in fields(a.fields)]
+    return all(
+        one.tobytes() == other.tobytes() for one, other in [*pairs, (a.sums, b.sums), (a.imbalance, b.imbalance)]
+    )
+
+
+@pytest.mark.parametrize(("warps", "seed"), [(1, 1), (3, 1), (2, 77)])
+def test_neither_the_size_nor_the_order_of_blocks_changes_bits(warps: int, seed: int) -> None:
+    usual, other = toy_on_a_device(), toy_on_a_device(warps, seed)
+    trial = random_trial(usual, (3, 70), SECOND, seed=5, sweeps=2)
+    assert same_bits(compiled_step(other, trial), compiled_step(usual, trial))
+
+
+def test_the_shim_exchanges_values_between_threads() -> None:
+    assert np.array_equal(run_control("exchange"), (np.arange(64) // 32) * 32 + (np.arange(64) + 1) % 32)
+
+
+def test_the_shim_fills_unset_memory_with_nan() -> None:
+    assert np.isnan(run_control("unset")).all()
+
+
+def test_the_shim_ends_a_program_whose_threads_part_before_an_exchange() -> None:
+    code = "from tests.kernels.test_cuda import run_control; run_control('divergent')"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode < 0
+    assert "do not exchange together" in ended.stderr
+
+
+def run_control(name: str) -> np.ndarray:
+    """Run a small kernel with two warps; return the value of each thread."""
+    found = np.zeros(64)
+    getattr(shim_controls(), f"launch_{name}")(ctypes.byref(ctypes.c_void_p(found.ctypes.data)))
+    return found
+
+
+MOST_SPILLED = 6144
+"""Bytes of registers that a thread may spill; the toy mechanism with all kinds of operators spills most."""
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_a_step_compiles_for_a_gpu(precision: str, architecture: str) -> None:
+    pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
+    code, log = compile_text(device_text(text_of_toy(precision)), architecture)
+    assert code.startswith(b"\x7fELF")
+    assert spilled(log) <= MOST_SPILLED, log
+
+
+def test_a_text_that_does_not_compile_for_a_gpu_is_reported() -> None:
+    pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
+    with pytest.raises(KernelError, match="no_such_function"):
+        compile_text('extern "C" __global__ void airshed_step() { no_such_function(); }', "sm_90")
+
+
+def test_spilled_bytes_are_read_from_the_messages_of_the_compiler() -> None:
+    assert spilled("ptxas info: 4288 bytes stack frame, 2420 bytes spill stores, 2684 bytes spill loads") == 2684
+
+
+def spilled(log: str) -> int:
+    """Return the most bytes that a function spills or reloads."""
+    return max(map(int, re.findall(r"(\d+) bytes spill", log)))
+
+
+def text_of_toy(precision: str) -> str:
+    """Return the text of the step of the toy mechanism with all kinds of operators, for a device."""
+    found = network("toy")
+    plan = StepPlan.of(
+        found, 7, precision, families=found.atoms, directions="all", operators=every(len(found.species)),
+        tuning=(WARP, LARGEST_GROUP),
+    )  # fmt: skip
+    return emit(plan.network, plan.schedule, plan.shape, STEP).text

@@ -76,9 +76,12 @@ class RestartSection(Section):
 
 
 class RunSection(Section):
-    """Settings of the machine, which change no result."""
+    """Settings of the machine, which change results by rounding at most."""
 
     threads: Whole = setting(0, "Number of threads; 0 uses all cores.", unit="1", ge=0, le=4096)
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "cpu", "Where the steps of the air run: `cuda`, on a GPU; `auto`, on a GPU if there is one, else on the CPU."
+    )
 
 
 Due = Sequence[tuple[str, Quantity]]

@@ -57,7 +57,7 @@ extern "C" void airshed_probe(pack* x) {
 
 def collect() -> list[Check]:
     """Check interpreter, packages, compiler, cache, processor, memory, disk, time zones, shipped files and MPI."""
-    return [*_packages(), *_compilation(), *_machine(), *_files(), *mpi_checks(), _zarr()]
+    return [*_packages(), *_compilation(), *_machine(), _gpu(), *_files(), *mpi_checks(), _zarr()]
 
 
 def healthy(checks: Iterable[Check]) -> bool:
@@ -148,6 +148,19 @@ def _machine() -> Iterator[Check]:
     )
     detail = f"{free / _GIB:.1f} GiB free in {Path.cwd()}"
     yield _warning_if(free < _ENOUGH_DISK, "disk", detail, "write results elsewhere: airshed run CASE --output DIR")
+
+
+def _gpu() -> Check:
+    """Check whether steps can run on a GPU (``run.device``)."""
+    from airshed.kernels.backends.cuda.device import present_device
+
+    try:
+        device = present_device()
+    except KernelError as error:
+        if Path("/dev/nvidiactl").exists():
+            return Check("GPU", "warning", f"not usable: {error}", "steps run on the CPU until this is corrected")
+        return Check("GPU", "ok", "none: steps run on the CPU")
+    return Check("GPU", "ok", f'{device.card}; set run.device = "cuda" to use it')
 
 
 def _warning_if(unwell: bool, name: str, detail: str, advice: str) -> Check:

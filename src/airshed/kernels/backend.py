@@ -27,5 +27,9 @@ __all__ = [
 
 @cache
 def backend(name: str = "cpu") -> Backend:
-    """Return the backend with a name."""
+    """Return the backend with a name; "auto" is "cuda" where this process has a device, else "cpu"."""
+    if name == "auto":
+        from airshed.kernels.backends.cuda.device import is_present
+
+        name = "cuda" if is_present() else "cpu"
     return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND)

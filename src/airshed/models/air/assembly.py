@@ -189,7 +189,7 @@ def assemble(
     whole, network = case.make_grid(), case.network()
     _refuse_species(network, whole)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
-    subdomain = Subdomain.of(*whole.shape[1:], backend().width, ranks, tiles)
+    subdomain = Subdomain.of(*whole.shape[1:], backend(case.run.device).width, ranks, tiles)
     grid = whole if subdomain.alone else whole.part(subdomain.window)
 
     # mechanism, with species of processes and without species that are the air itself

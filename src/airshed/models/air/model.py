@@ -78,7 +78,8 @@ class AirModel:
         self.fields = self.parts.fields(self.settable.values())
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
         self.program = case.program(self.network, updates=bool(self.parts.updates))
-        check_devices(self.program, backend().devices)
+        self.backend = backend(case.run.device)
+        check_devices(self.program, self.backend.devices)
         fused = self.program.stages[0].kernel == EVERYTHING
         begin_stage("compiling the chemistry")
         self.kernel = self._compiled(self.network if fused else without_reactions(self.network))
@@ -316,7 +317,7 @@ class AirModel:
 
     def _compiled(self, network: ReactionNetwork) -> StepKernel:
         """Return the compiled step of a network for the levels and the transport of the case."""
-        return backend().compile_mechanism(
+        return self.backend.compile_mechanism(
             network, self.grid.shape[0], self.case.chemistry.precision, families=self.families,
             directions=directions_of(self.program),
             operators=self.parts.processes.operators,

@@ -4,7 +4,9 @@ Arrays of steps are in managed memory, which both sides read and write: pages mo
 state stays on the device from step to step, and only the output that NumPy reads comes back.
 """
 
+import ctypes
 import hashlib
+import importlib.util
 import os
 from collections.abc import Callable
 from functools import cache
@@ -14,7 +16,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
+from airshed.kernels.cache import writable_folder
 from airshed.kernels.cpp import header
 from airshed.kernels.host import host_memory
 from airshed.kernels.toolchain import build, declared, load
@@ -29,16 +33,14 @@ SHIM_VARIABLE: Final = "AIRSHED_CUDA_SHIM"
 """Environment variable that replaces the GPU by the shim, for tests."""
 
 _SHIM_STACK: Final = 1 << 20
-_NO_CONTRACTION: Final = "--fmad=false"
-
 Kernel = Callable[[int, int], None]
 """Starts a kernel: the address of its argument, and the number of warps."""
 
 
 class Device(Protocol):
-    """A device and its memory."""
+    """A device and its memory; `card` is its name."""
 
-    name: str
+    card: str
 
     def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
         """Return the kernel ``airshed_step`` of generated text.
@@ -57,7 +59,7 @@ class Device(Protocol):
 class Shim:
     """The CPU: g++ and ``shim.hpp``; `warps` of a block of threads and the `seed` of the order of blocks for tests."""
 
-    name = "shim"
+    card = "a shim on the CPU, for tests"
 
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
@@ -87,8 +89,6 @@ def _shim_flags(contract: bool) -> tuple[str, ...]:
 
 class Gpu:
     """The first GPU that this process sees."""
-
-    name = "cuda"
 
     def __init__(self) -> None:
         from cuda.bindings import driver
@@ -158,35 +158,56 @@ def device_text(text: str) -> str:
 
 
 def machine_code(text: str, architecture: str, *, contract: bool = True) -> bytes:
-    """Return the machine code of a text by NVRTC, which needs no GPU; from the cache of kernels if it is there.
+    """Return the machine code of a text, from the cache of kernels if it is there.
 
     Raises KernelError with the first messages of the compiler.
     """
-    from cuda.bindings import nvrtc
-
-    from airshed.core.atomic import write_whole
-    from airshed.kernels.cache import writable_folder
-
-    options = [f"--gpu-architecture={architecture}", "--std=c++17", "--device-as-default-execution-space", "-w"]
-    options += [] if contract else [_NO_CONTRACTION]
+    nvrtc = _nvrtc()
     version = _call(nvrtc.nvrtcVersion(), several=True)
-    key = hashlib.sha256(repr((text, options, version)).encode()).hexdigest()[:16]
+    key = hashlib.sha256(repr((text, architecture, contract, version)).encode()).hexdigest()[:16]
     path: Path = writable_folder() / f"step-{architecture}-{key}.cubin"
-    if path.exists():
-        return path.read_bytes()
+    if not path.exists():
+        code, _ = compile_text(text, architecture, contract=contract)
+        with write_whole(path) as part:
+            part.write_bytes(code)
+    return path.read_bytes()
+
+
+def compile_text(text: str, architecture: str, *, contract: bool = True) -> tuple[bytes, str]:
+    """Compile a text by NVRTC, which needs no GPU; return the machine code, and registers and spills as text.
+
+    Raises KernelError with the first messages of the compiler.
+    """
+    nvrtc = _nvrtc()
+    options = [f"--gpu-architecture={architecture}", "--std=c++17", "--device-as-default-execution-space", "-w"]
+    options += ["--ptxas-options=-v", *([] if contract else ["--fmad=false"])]
     program = _call(nvrtc.nvrtcCreateProgram(text.encode(), b"step.cu", 0, [], []))
     encoded = [each.encode() for each in options]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+    log = b" " * _call(nvrtc.nvrtcGetProgramLogSize(program))
+    nvrtc.nvrtcGetProgramLog(program, log)
+    said = log.rstrip(b"\0 ").decode(errors="replace")
     if int(status) != 0:
-        log = b" " * _call(nvrtc.nvrtcGetProgramLogSize(program))
-        nvrtc.nvrtcGetProgramLog(program, log)
-        lines = [line for line in log.decode(errors="replace").splitlines() if "error" in line][:3]
+        lines = [line for line in said.splitlines() if "error" in line][:3]
         raise KernelError("\n".join(["the generated code does not compile for the GPU", *lines]))
     code = b" " * _call(nvrtc.nvrtcGetCUBINSize(program))
     nvrtc.nvrtcGetCUBIN(program, code)
-    with write_whole(path) as part:
-        part.write_bytes(code)
-    return bytes(code)
+    return bytes(code), said
+
+
+@cache
+def _nvrtc() -> Any:
+    """Return the bindings of NVRTC, with the library of its wheel where that is on the path."""
+    from cuda.bindings import nvrtc
+
+    try:
+        spec = importlib.util.find_spec("nvidia.cuda_nvrtc")
+    except ModuleNotFoundError:
+        spec = None
+    for folder in spec.submodule_search_locations or [] if spec else []:
+        for library in Path(folder).glob("lib/libnvrtc.so.*"):
+            ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+    return nvrtc
 
 
 def _call(answer: tuple[Any, ...], *, several: bool = False) -> Any:
@@ -208,3 +229,12 @@ def present_device() -> Device:
         raise KernelError(f"CUDA needs further packages: pip install 'airshed[cuda]' ({error})") from error
     except RuntimeError as error:  # the driver's library cannot be loaded
         raise KernelError(f"there is no NVIDIA driver: {error}") from error
+
+
+def is_present() -> bool:
+    """Return whether this process has a device."""
+    try:
+        present_device()
+    except KernelError:
+        return False
+    return True

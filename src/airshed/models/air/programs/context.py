@@ -179,7 +179,9 @@ def make_chemistry(
     chosen, network = parts.case.chemistry, parts.network
     if not network.reactions:
         return None
-    kernel = backend().compile_chemistry(track_elements(network, families), chosen.precision, width=layout.width)
+    kernel = backend(parts.case.run.device).compile_chemistry(
+        track_elements(network, families), chosen.precision, width=layout.width
+    )
     tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)
     solver = kernel.solver(method(chosen.solver), tolerances, threads=threads)
     place = partial(words_for_cell, parts.grid)
