@@ -130,6 +130,7 @@ lock: ## update the versions in requirements.lock
 		$(LOCK) - --no-deps --upgrade --output-file .ci/dask.lock
 	@printf '%s\n' eccodes eccodeslib eckitlib findlibs cffi pycparser attrs | \
 		$(LOCK) - --no-deps --upgrade --output-file .ci/grib.lock
+	@printf '%s\n' 'cuda-bindings<13' nvidia-cuda-nvrtc-cu12 cuda-pathfinder | $(LOCK) - --no-deps --upgrade --output-file .ci/cuda.lock
 	@printf '%s\n' hatchling editables | $(LOCK) pyproject.toml - --extra docs --constraints requirements-dev.lock --output-file .ci/docs.lock
 	@rm -rf $(VENV)-lock
 

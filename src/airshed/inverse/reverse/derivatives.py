@@ -182,6 +182,8 @@ def create_derivatives(model: AirModel, *, share: bool = False) -> Derivatives:
     program, case, runners = model.program, model.case, model.executor.runners
     if case.has_groups:
         raise CaseError("groups of ranks (parallel.groups) have no adjoint; use case.without_groups()")
+    if model.backend.devices:
+        raise CaseError('steps on a GPU have no adjoint yet; set run.device = "cpu"')
     if not program.has_history and case.adjoint.rounding != "none":
         raise CaseError(
             f"adjoint.rounding = {case.adjoint.rounding!r} would change the repeated steps of chemistry.integrator = "

@@ -122,7 +122,7 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
         self, table: ArgumentTable, layout: Layout, sides: Collection[Side], *, threads: int,
         pool: ThreadPoolExecutor | None,
     ) -> StepQueue:  # fmt: skip
-        """Return what computes the steps of an argument table: here threads that share pieces of the area."""
+        """Return the queue of the steps of an argument table: threads that share pieces of the area."""
         pieces = cut(layout.rows, layout.blocks, threads, sides)
         return ThreadTeam(self, table, pieces, layout.blocks, threads=threads, pool=pool, edges=bool(sides))
 
@@ -172,7 +172,7 @@ class StepDerivative(CompiledKernel[MechanismShape, Source]):
 
 @dataclass(frozen=True)
 class StepPlan:
-    """What determines the code of a step: network, shape, order of the species, and names of the budget terms."""
+    """Inputs of the code of a step: network, shape, order of the species, and names of the budget terms."""
 
     network: ReactionNetwork
     shape: MechanismShape

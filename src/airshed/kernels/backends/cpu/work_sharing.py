@@ -69,7 +69,7 @@ _SPENT: Final = abi.structure(abi.STEP, "Spent")
 
 
 class StepQueue(Protocol):
-    """What computes the steps of an argument table, in order."""
+    """Queue of the steps of an argument table, which are computed in order."""
 
     @property
     def steps(self) -> int:

@@ -131,7 +131,7 @@ class Gpu:
         """Return zeroed bytes of managed memory, which are freed with the array."""
         flag = self._driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
         place = int(_call(self._driver.cuMemAllocManaged(max(size, 1), flag.value)))
-        block = _Managed(place, size, self._driver.cuMemFree)
+        block = ManagedMemory(place, size, self._driver.cuMemFree)
         zeros = np.asarray(block)
         zeros[...] = 0
         return zeros
@@ -141,7 +141,7 @@ class Gpu:
         _call(self._driver.cuCtxSynchronize())
 
 
-class _Managed:
+class ManagedMemory:
     """Managed memory as an array of NumPy, which holds this object."""
 
     def __init__(self, place: int, size: int, free: Callable[[int], object]) -> None:
@@ -220,7 +220,7 @@ def _call(answer: tuple[Any, ...], *, several: bool = False) -> Any:
 
 @cache
 def present_device() -> Device:
-    """Return the device of this process; raises KernelError with what is lacking."""
+    """Return the device of this process; raises KernelError with the missing package or driver."""
     if os.environ.get(SHIM_VARIABLE):
         return Shim()
     try:

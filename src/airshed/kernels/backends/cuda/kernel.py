@@ -83,7 +83,7 @@ class DeviceStepKernel(StepKernel):
         self, table: ArgumentTable, layout: Layout, sides: Collection[Side], *, threads: int,
         pool: ThreadPoolExecutor | None,
     ) -> LaunchQueue:  # fmt: skip
-        """Return what computes the steps of an argument table on the device."""
+        """Return the queue of the steps of an argument table on the device."""
         return LaunchQueue(self.step, self.device, table, layout.rows * layout.blocks, edges=bool(sides))
 
 

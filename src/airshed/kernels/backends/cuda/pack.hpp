@@ -80,7 +80,7 @@ INLINE pack not_below_zero(pack a) { return maximum(a, pack{}); }
 INLINE pack plain(pack a) { return a; }
 INLINE void set_lane(pack& a, int64_t lane, real number) { if (own_lane() == lane) a = number; }
 
-// Values in sequence in memory, W numbers apart.
+// Values in sequence in memory, each W numbers after the one before.
 template <class Number> struct Lanes {
     Number* first;
     INLINE_MEMBER Number& operator[](int64_t i) const { return first[i * W]; }
