@@ -1,4 +1,4 @@
-"""A step of the CUDA backend through the shim: its reference, the same bits in any order, and errors that the shim detects."""
+"""A step of the CUDA backend through the shim: its reference, the same bits in any order, and detected errors."""
 
 import ctypes
 import re

@@ -22,6 +22,7 @@ from airshed.core.errors import AirshedError, KernelError
 from airshed.core.files import resource
 from airshed.core.version import __version__
 from airshed.io.libraries import NETCDF4, PNETCDF
+from airshed.kernels.backend import gpu
 from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.cache import cache_folder, check_trusted, write_problem
 from airshed.kernels.host import processor, usable_cores
@@ -152,15 +153,13 @@ def _machine() -> Iterator[Check]:
 
 def _gpu() -> Check:
     """Check whether steps can run on a GPU (``run.device``)."""
-    from airshed.kernels.backends.cuda.device import present_device
-
     try:
-        device = present_device()
+        card = gpu()
     except KernelError as error:
         if Path("/dev/nvidiactl").exists():
             return Check("GPU", "warning", f"not usable: {error}", "steps run on the CPU until this is corrected")
         return Check("GPU", "ok", "none: steps run on the CPU")
-    return Check("GPU", "ok", f'{device.card}; set run.device = "cuda" to use it')
+    return Check("GPU", "ok", f'{card}; set run.device = "cuda" to use it')
 
 
 def _warning_if(unwell: bool, name: str, detail: str, advice: str) -> Check:

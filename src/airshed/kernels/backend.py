@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
+from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.backend import CpuBackend as Backend
 from airshed.kernels.backends.cpu.cells import CellKernel, CellReverser, CellSolver, CellTangent, compile_chemistry
 from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, WIDTH, ExactSums, StepKernel, compile_mechanism
@@ -25,11 +26,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+def gpu() -> str:
+    """Return the name of the GPU of this process; raises KernelError with the missing package or driver."""
+    from airshed.kernels.backends.cuda.device import present_device
+
+    return present_device().card
+
+
 @cache
 def backend(name: str = "cpu") -> Backend:
     """Return the backend with a name; "auto" is "cuda" where this process has a device, else "cpu"."""
     if name == "auto":
-        from airshed.kernels.backends.cuda.device import is_present
-
-        name = "cuda" if is_present() else "cpu"
+        try:
+            name = "cuda" if gpu() else "cpu"
+        except KernelError:
+            name = "cpu"
     return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND)

@@ -229,12 +229,3 @@ def present_device() -> Device:
         raise KernelError(f"CUDA needs further packages: pip install 'airshed[cuda]' ({error})") from error
     except RuntimeError as error:  # the driver's library cannot be loaded
         raise KernelError(f"there is no NVIDIA driver: {error}") from error
-
-
-def is_present() -> bool:
-    """Return whether this process has a device."""
-    try:
-        present_device()
-    except KernelError:
-        return False
-    return True
