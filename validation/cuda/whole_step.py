@@ -1,4 +1,4 @@
-"""A whole step of the CUDA backend: parity with the reference, and its time beside that of one core of the CPU.
+"""A whole step of the CUDA backend: parity with the reference, and its time with that of one core of the CPU.
 
     python -m validation.cuda.whole_step --out DIR              on a GPU
     AIRSHED_CUDA_SHIM=1 python -m validation.cuda.whole_step --out DIR --tiny     the same through the shim
