@@ -48,6 +48,8 @@ const shortText = (of: Timeline, seconds: number): string => (isLong(of) ? dayTe
 
 /** Distance within which a tick at an end has no text next to its neighbour, because its text is shifted inwards [pixels]. */
 const CLOSE = 62;
+/** Distance from an end within which the text of a tick is shifted inwards [pixels]. */
+const EDGE = 20;
 
 /** Names of days and hours, or of months and days; spin-up has its name only. */
 function Axis({ of, width }: { of: Timeline; width: number }) {
@@ -57,7 +59,8 @@ function Axis({ of, width }: { of: Timeline; width: number }) {
   const at = (time: number) => position(of, (time - of.zero) / 1000);
   const shown = ticks(from, to, own, zone.value);
   const gap = (k: number) => width * (at(shown[k + 1]?.time ?? Infinity) - at(shown[k]?.time ?? -Infinity));
-  const isFree = (k: number) => (k > 0 || part > 0 || gap(k) >= CLOSE) && (k < shown.length - 1 || gap(k - 1) >= CLOSE);
+  const edge = (time: number) => (width * at(time) < EDGE ? "left" : width * (1 - at(time)) < EDGE ? "right" : "");
+  const isFree = (k: number, side: string) => !side || gap(side === "left" ? k : k - 1) >= CLOSE;
   return (
     <div class="axis" aria-hidden="true">
       {part > 0 && <span class="period" style={{ left: 0, width: percent(part) }}>{nameFor(["Spin-up", "Spin"], part * width)}</span>}
@@ -67,8 +70,8 @@ function Axis({ of, width }: { of: Timeline; width: number }) {
         </span>
       ))}
       {shown.map((each, k) => (
-        <span class="tick" key={each.time} style={{ left: percent(at(each.time)) }} data-edge={width * (1 - at(each.time)) < 20 ? "right" : width * at(each.time) < 20 ? "left" : ""}>
-          {isFree(k) ? each.text : ""}
+        <span class="tick" key={each.time} style={{ left: percent(at(each.time)) }} data-edge={edge(each.time)}>
+          {isFree(k, edge(each.time)) ? each.text : ""}
         </span>
       ))}
     </div>
