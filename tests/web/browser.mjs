@@ -2,8 +2,10 @@
 // line of output is JSON: the result of the scenario, or a request.
 import { createInterface } from "node:readline";
 import { chromium } from "../../web/node_modules/playwright-core/index.mjs";
-import * as scenarios from "./scenarios.mjs";
+import * as tasks from "./scenarios.mjs";
+import * as visit from "./visit.mjs";
 
+const scenarios = { ...tasks, ...visit };
 const SOFTWARE = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-lcd-text"];
 const browser = await chromium.launch({ executablePath: process.argv[2], args: SOFTWARE });
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

@@ -1,0 +1,76 @@
+"""The five-minute visit: a reader who sees the page for the first time, at three sizes and in both themes.
+
+AIRSHED_PICTURES names a folder for its screenshots.
+"""
+
+import gzip
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.serve.conftest import serving
+from tests.web.conftest import PAGES, Browse
+
+from airshed.runtime.registry import load_case
+from airshed.serve.http.server import Server
+from airshed.serve.records.recorded_day import recorded_session
+
+BUDGET = 350_000
+"""Bytes of all files of the page, compressed with gzip."""
+
+PANELS = ["Fields", "Place", "Stations", "Budget", "About"]
+SIZES = [(1440, 900), (768, 1024), (390, 844)]
+
+
+@pytest.fixture(scope="module")
+def recorded(chromium: str) -> Iterator[Server]:
+    """The recorded day of western Europe, without its model."""
+    session = recorded_session(load_case("west-europe"))
+    assert session is not None
+    with serving(None) as server:
+        server.engine.show(session)
+        yield server
+
+
+def visit(recorded: Server, browse: Browse, size: tuple[int, int], theme: str, axe: list[str]) -> None:
+    pictures = os.environ.get("AIRSHED_PICTURES")
+    if pictures:
+        Path(pictures).mkdir(parents=True, exist_ok=True)
+    seen = browse(
+        "visits", recorded, width=size[0], height=size[1], theme=theme, city="Paris", axe=axe, pictures=pictures
+    )
+    found = re.fullmatch(
+        r"Ozone in Paris on Wed 31 Aug, \d\d:00 UTC: ([\d.]+) .+\. Highest ([\d.]+) .+ on Wed 31 Aug, (\d\d):00 UTC\.",
+        seen["sentence"],
+    )
+    assert found is not None, seen["sentence"]
+    assert float(found[2]) >= float(found[1])
+    assert 11 <= int(found[3]) <= 17  # the highest ozone is in the afternoon
+    assert recorded.tokens.watch in seen["link"]
+    assert recorded.tokens.control not in seen["link"]
+    assert seen["wide"] <= size[0]
+    assert "Settings" not in seen["tabs"]
+    assert seen["faults"] == []
+
+
+@pytest.mark.standard
+def test_a_visitor_finds_the_ozone_of_a_city_and_shares_it(recorded: Server, browse: Browse) -> None:
+    visit(recorded, browse, (1440, 900), "light", [])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_visit_is_possible_and_accessible_on_every_screen(
+    recorded: Server, browse: Browse, size: tuple[int, int], theme: str
+) -> None:
+    visit(recorded, browse, size, theme, PANELS)
+
+
+@pytest.mark.standard
+def test_the_page_is_within_its_budget(chromium: str) -> None:
+    files = [PAGES, *(PAGES.parent / "assets").iterdir()]
+    assert any(each.suffix == ".css" for each in files)
+    assert sum(len(gzip.compress(each.read_bytes())) for each in files) < BUDGET
