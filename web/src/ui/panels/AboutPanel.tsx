@@ -4,6 +4,7 @@ import { number, span } from "../../maths/format";
 import type { ModelInfo } from "../../protocol/types";
 import { info, learn, session } from "../../state/store";
 import { view } from "../../state/view";
+import { LogSection } from "./LogSection";
 
 export function AboutPanel() {
   const about = info.value;
@@ -35,9 +36,11 @@ export function AboutPanel() {
           </tbody>
         </table>
       </section>
+      {!state.recorded && <LogSection />}
       {whole > 0 && (
         <section>
-          <h2>Time by part</h2>
+          <h2>Cost of a step</h2>
+          <p class="empty">{costText(about, whole)}</p>
           <table class="timing">
             <thead><tr><th scope="col">part</th><th scope="col">total</th><th scope="col">share</th><th scope="col">per step</th></tr></thead>
             <tbody>
@@ -58,6 +61,14 @@ export function AboutPanel() {
       </section>
     </>
   );
+}
+
+/** Return the cost of the run so far as a sentence. */
+function costText({ state, ranks }: ModelInfo, seconds: number): string {
+  const hours = (state.seconds - state.begin) / 3600;
+  const computed = state.step > 0 ? `${span(state.seconds - state.begin)} of the model took ${number(seconds)} s in ${state.step} steps` : "Nothing is computed yet";
+  const pace = hours > 0 ? `, ${number(seconds / hours)} s for an hour` : "";
+  return `${computed}${pace}, on ${ranks} ${ranks === 1 ? "processor core" : "processor cores"}.`;
 }
 
 let before: ModelInfo | null = null;
