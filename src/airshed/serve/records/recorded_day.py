@@ -11,6 +11,7 @@ Concentrations and wind are rounded to 0.4 %, so that a day of western Europe ta
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from airshed.case.case import MACHINE, RunCase
 from airshed.core.arrays import AnyArray
 from airshed.core.atomic import write_whole
-from airshed.core.errors import AirshedError
+from airshed.core.errors import AirshedError, CaseError
 from airshed.core.toml_text import parse_toml
 from airshed.io.folder import RUNS
 from airshed.io.hdf5 import hdf5
@@ -46,6 +47,14 @@ FIELDS: Final = (
     "eastward_wind",
     "northward_wind",
 )
+PASTURE_FIELDS: Final = ("standing_dry_matter", "green", "soil_water_index", "total_cover", "live_weight")
+OUTPUTS: Final = MappingProxyType(
+    {
+        "air": {"fields": list(FIELDS), "every": "1 h", "levels": "ground"},
+        "pasture": {"fields": list(PASTURE_FIELDS), "every": "30 day"},
+    }
+)
+"""Recorded fields and hours by model: a day of air at each hour, a year of pasture in months of 30 days."""
 PRECISION: Final = 7
 """Bits of the mantissa of concentrations and wind: values differ by 0.4 % or less from those of the run."""
 FINE: Final = {"air_temperature": 12, "air_density": 12}
@@ -81,16 +90,24 @@ def _settings(text: str) -> dict[str, Any]:
 
 
 def write_recorded_day(case: RunCase, target: Path) -> None:
-    """Compute a case and store the lowest layer of its main fields at each hour."""
+    """Compute a case and store the lowest layer of its main fields at regular times.
+
+    Raises CaseError for a model without a choice of fields.
+    """
+    chosen = OUTPUTS.get(case.model)
+    if chosen is None:
+        raise CaseError(
+            f"model = {case.model!r} has no recorded fields; the models with recordings are {', '.join(OUTPUTS)}"
+        )
+    names = list(chosen["fields"])
     with TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        output = [{"fields": list(FIELDS), "every": "1 h", "levels": "ground"}]
-        with Simulation(case.patched({"output": output}), output=run) as simulation:
+        with Simulation(case.patched({"output": [chosen]}), output=run) as simulation:
             simulation.run()
         with open_run(run) as dataset:
             coordinates = [name for name in dataset.data_vars if "time" not in dataset[name].dims]
-            day = dataset[[*coordinates, *FIELDS]].load()
-    for name in FIELDS:
+            day = dataset[[*coordinates, *names]].load()
+    for name in names:
         day[name].values = rounded(day[name].values, FINE.get(name, PRECISION))
         day[name].encoding = {"zlib": True, "complevel": 9, "shuffle": True, "dtype": "float32"}
     with write_whole(target) as part, hdf5():
