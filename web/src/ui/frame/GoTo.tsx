@@ -1,6 +1,8 @@
 // Search field of the top bar: a place or a field by its name.
 import { useComputed, useSignal } from "@preact/signals";
+import { titleOf } from "../../state/fields";
 import { destinations, type Destination } from "../../state/goto";
+import { geography, variables } from "../../state/store";
 
 const KINDS = { place: "place", field: "field" } as const;
 
@@ -9,6 +11,7 @@ export function GoTo() {
   const active = useSignal(0);
   const open = useSignal(false);
   const found = useComputed<Destination[]>(() => destinations(text.value));
+  const example = useComputed(() => `Go to ${[geography.value?.cities[0]?.name, variables.value[0] && titleOf(variables.value[0])].filter(Boolean).join(", ") || "a place"} …`);
   const shown = open.value && text.value.trim() !== "";
   const go = (each: Destination | undefined, from: EventTarget | null) => {
     if (!each) return;
@@ -27,7 +30,7 @@ export function GoTo() {
   return (
     <div class="goto">
       <input type="search" list={undefined} role="combobox" aria-label="Go to a place or a field" aria-expanded={shown} aria-controls="goto-list" aria-autocomplete="list"
-        aria-activedescendant={shown ? found.value[active.value]?.id : undefined} placeholder="Go to Paris, ozone …" autocomplete="off" value={text.value}
+        aria-activedescendant={shown ? found.value[active.value]?.id : undefined} placeholder={example.value} autocomplete="off" value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value;
           active.value = 0;

@@ -28,7 +28,7 @@ export function FieldPicker() {
     <section class="picker">
       <label class="field">Find a field
         <input id="search" type="search" list={undefined} role="combobox" aria-expanded="true" aria-controls="fields" aria-autocomplete="list" aria-activedescendant={current.value?.id}
-          value={search.value} placeholder="ozone, NO₂, fine dust …" autocomplete="off"
+          value={search.value} placeholder="a name, a symbol, a word …" autocomplete="off"
           onInput={(event) => {
             search.value = event.currentTarget.value;
             active.value = null;
