@@ -9,7 +9,7 @@ const CONTEXT = { levers: [LEVER], variables: [field("O3", { title: "Ozone", for
 
 const SET = { kind: "set", changes: { "emissions.scale.DE/F_RoadTransport": 0.5 } };
 
-test("an entry states who, what and when", () => {
+test("an entry states its author, its change and its hour", () => {
   const entry = { number: 0, step: 3, seconds: 6 * 3600, author: "Anna", command: SET } as LogEntry;
   expect(entryText(entry, "2022-08-31T00:00:00Z", CONTEXT)).toBe("Anna: Road transport −50 %, Germany, from 31 Aug 06:00");
 });

@@ -1,4 +1,4 @@
-// Commands of the log as sentences: who, what, and from which hour on.
+// Commands of the log as sentences: the author, the change, and the hour from which it acts.
 import { clock, number, span } from "../maths/format";
 import { pretty } from "../maths/units";
 import type { LogEntry, Variable } from "../protocol/types";
