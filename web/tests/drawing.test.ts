@@ -160,7 +160,7 @@ describe("lines", () => {
     const city = (name: string, lon: number, lat: number) => ({ name, x: lon, y: lat, population: 200_000 }) as never;
     const named = (cities: never[]) => {
       const pen = new Pen();
-      drawCities(pen.context, cities, [], camera, INK);
+      drawCities(pen.context, cities, [], camera, { top: 0, right: 0, bottom: 0 }, INK);
       return pen.of("fillText").map((each) => each[0] as unknown);
     };
     const cities = [city("Large", 0.5, 0), city("Beside", 0.6, 0.01), city("Far", 0.5, 0.7), city("Away", 5, 0), city("Edge", 1.95, -0.5)];
@@ -192,6 +192,10 @@ describe("the graticule", () => {
     expect(crossing(curve(true, [200, 0], [200, 750]), camera)).toBeNull();
     expect(crossing(curve(false, [0, 100], [1000, 300]), camera)?.map(Math.round)).toEqual([8, 102]);
     expect(crossing(curve(false, [500, 100], [1000, 300]), camera)).toBeNull();
+    const covered = { top: 100, right: 350, bottom: 50 };
+    expect(crossing(curve(true, [600, 0], [600, 750]), camera, covered)).toEqual([600, 692]);
+    expect(crossing(curve(true, [700, 0], [700, 750]), camera, covered)).toBeNull();
+    expect(crossing(curve(false, [0, 100], [1000, 300]), camera, covered)).toBeNull();
   });
 });
 

@@ -153,6 +153,9 @@ def _on_projection(lines: list[Line], area: Area, *, closed: bool = False) -> tu
     fine = max(area.east - area.west, area.north - area.south) / _DETAIL
     found = list[Line]()
     for line in lines:
+        longest = np.abs(np.diff(line, axis=0)).max(initial=0.0)
+        if _polar(line, centre)[0].min() > radius + longest:
+            continue
         points = dense(line)
         distance, bearing = _polar(points, centre)
         inside = distance < radius

@@ -1,6 +1,7 @@
 // Land and sea around and under the field, and names of cities over it.
 import type { Grid, Place } from "../maths/grid";
 import type { City } from "../protocol/types";
+import type { Edges } from "../state/layout";
 import { boxOf, toPixel, type Camera } from "./camera";
 import { dot, drawLines, label, overlap, traceLines, type Ink } from "./lines";
 
@@ -47,9 +48,12 @@ const SPACE = 7;
 const PLACE = 7;
 
 /** Name the largest cities where there is space, clear of each other and of marked places. */
-export function drawCities(pen: CanvasRenderingContext2D, cities: readonly City[], places: readonly Place[], camera: Camera, ink: Ink): void {
-  const box = boxOf(camera);
-  const most = Math.max(Math.floor((camera.width * camera.height) / AREA), 6);
+export function drawCities(
+  pen: CanvasRenderingContext2D, cities: readonly City[], places: readonly Place[], camera: Camera, covered: Edges, ink: Ink,
+): void {
+  const [width, height] = [camera.width - covered.right, camera.height - covered.bottom];
+  const box = boxOf(camera, { left: 0, top: covered.top, width, height: height - covered.top });
+  const most = Math.max(Math.floor((width * (height - covered.top)) / AREA), 6);
   const marks = places.map((each) => toPixel(camera, each));
   const taken: [number, number, number, number][] = [];
   pen.textBaseline = "middle";
@@ -62,7 +66,7 @@ export function drawCities(pen: CanvasRenderingContext2D, cities: readonly City[
     pen.font = font;
     const begin = x + (marked ? 2 * PLACE : PLACE - 1);
     const place: [number, number, number, number] = [x - SPACE, y - 7 - SPACE / 2, begin + pen.measureText(city.name).width + SPACE, y + 7 + SPACE / 2];
-    if (place[2] > camera.width || taken.some((other) => overlap(place, other))) continue;
+    if (place[2] > width || taken.some((other) => overlap(place, other))) continue;
     taken.push(place);
     dot(pen, x, y, radius, ink);
     label(pen, city.name, begin, y, ink);

@@ -1,8 +1,10 @@
 // Meridians and parallels: straight lines on longitude and latitude, curves from the server on projected maps.
 import type { GraticuleLine } from "../protocol/types";
+import type { Edges } from "../state/layout";
 import { boxOf, squeeze, toPixel, type Camera } from "./camera";
 import { label, type Ink } from "./lines";
 
+const NONE: Edges = { top: 0, right: 0, bottom: 0 };
 const STEPS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30];
 /** Least distance between two lines [pixels]. */
 const APART = 110;
@@ -57,8 +59,11 @@ export function projected(lines: readonly GraticuleLine[], camera: Camera): Curv
 }
 
 /** Return where a curve first crosses the edge of the screen with the labels of its kind, or null. */
-export function crossing({ path, isMeridian }: Curve, { width, height }: Camera): [number, number] | null {
-  const [along, edge, least, most] = isMeridian ? [1, height - MARGIN, LEGEND, width] as const : [0, MARGIN, CLEAR, height] as const;
+export function crossing({ path, isMeridian }: Curve, camera: Camera, covered: Edges = NONE): [number, number] | null {
+  const [width, height] = [camera.width - covered.right, camera.height - covered.bottom];
+  const [along, edge, least, most] = isMeridian
+    ? ([1, height - MARGIN, LEGEND, width] as const)
+    : ([0, MARGIN, covered.top + CLEAR, height] as const);
   for (let k = 1; k < path.length; k++) {
     const [from, to] = [path[k - 1]!, path[k]!];
     const [a, b] = [from[along]! - edge, to[along]! - edge];
@@ -69,7 +74,7 @@ export function crossing({ path, isMeridian }: Curve, { width, height }: Camera)
   return null;
 }
 
-export function drawGraticule(pen: CanvasRenderingContext2D, curves: readonly Curve[], camera: Camera, ink: Ink): void {
+export function drawGraticule(pen: CanvasRenderingContext2D, curves: readonly Curve[], camera: Camera, covered: Edges, ink: Ink): void {
   pen.setLineDash([]);
   pen.lineWidth = 1;
   pen.strokeStyle = ink.grid;
@@ -79,7 +84,7 @@ export function drawGraticule(pen: CanvasRenderingContext2D, curves: readonly Cu
   pen.font = "400 10.5px system-ui, sans-serif";
   pen.textBaseline = "middle";
   for (const curve of curves) {
-    const at = crossing(curve, camera);
+    const at = crossing(curve, camera, covered);
     if (!at) continue;
     pen.textAlign = curve.isMeridian ? "center" : "start";
     label(pen, curve.text, at[0], at[1], { ...ink, text: ink.soft });

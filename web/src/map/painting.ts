@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import { cellAt, positionOf, type Grid } from "../maths/grid";
 import { HUES } from "../maths/hues";
 import { density } from "../state/density";
+import { mapEdges } from "../state/layout";
 import { mixOf } from "../state/mixing";
 import { colours, contourLevels, range, type Shown } from "../state/scale";
 import { atHour } from "../state/stations";
@@ -69,14 +70,14 @@ export function paintBase(canvas: HTMLCanvasElement, camera: Signalled<Camera>, 
 export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>, room: Signalled<Room>): () => void {
   return drawing(() => {
     const { lines: withLines, cities, places } = view.value;
-    const [size, seen, world, map] = [room.value, camera.value, geography.value, grid.value];
+    const [size, seen, world, map, covered] = [room.value, camera.value, geography.value, grid.value, mapEdges.value];
     void isDark.value; // colours are from the style sheet
     return () => {
       const pen = penOn(canvas, size, world !== null && map !== null && (withLines || cities));
       if (!pen || !world || !map) return;
       const ink = lines.inkOf(canvas);
       if (withLines) {
-        drawGraticule(pen, map.projected ? projected(world.graticule, seen) : straight(seen), seen, ink);
+        drawGraticule(pen, map.projected ? projected(world.graticule, seen) : straight(seen), seen, covered, ink);
         pen.save();
         pen.beginPath();
         pen.rect(...rectangleOf(map, seen));
@@ -85,7 +86,7 @@ export function paintWorld(canvas: HTMLCanvasElement, camera: Signalled<Camera>,
         pen.restore();
         drawEdge(pen, map, seen, ink);
       }
-      if (cities) drawCities(pen, [...world.cities, ...world.around].sort((one, other) => other.population - one.population), places, seen, ink);
+      if (cities) drawCities(pen, [...world.cities, ...world.around].sort((one, other) => other.population - one.population), places, seen, covered, ink);
     };
   });
 }
