@@ -129,7 +129,7 @@ function Catalogue() {
         {cases.value?.map((each) => (
           <li key={each.name}>
             <button type="button" disabled={opening.value !== null} title={each.description} onClick={() => void begin({ case: each.name }, each.name, opening)}>
-              <b>{each.name}</b> <span>{opening.value === each.name ? "opening …" : each.title || each.model}</span>
+              <b>{each.title || each.name}</b> <span>{opening.value === each.name ? "opening …" : each.description || each.model}</span>
             </button>
           </li>
         ))}
