@@ -417,7 +417,7 @@ export async function ends({ open, given, ask }) {
 /** Open a panel and all its collapsed parts, except those that a component collapses itself. */
 async function unfold(page, panel) {
   await page.getByRole("tab", { name: panel }).click();
-  if (panel === "Budget") await page.waitForSelector(".numbers");
+  if (panel === "Budget") await page.waitForSelector("#panel .facts");
   await page.evaluate(() => document.querySelectorAll("#panel details").forEach((each) => (each.open = true)));
   await settle(page);
 }
