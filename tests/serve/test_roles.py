@@ -35,7 +35,7 @@ SAMPLE: dict[str, dict[str, Any]] = {
     "set": {"changes": {"transport.diffusion": False}},
     "paint": {"variable": "TRACER", "value": 1.0, "window": [0, 1, 0, 1]},
     "release": {"species": "TRACER", "lon": 0.0, "lat": 0.0, "rate": 1.0, "unit": "mol/s", "duration": 10.0},
-    "forget": {"snapshot": "s1"}, "restore": {"snapshot": "s1"},
+    "forget": {"snapshot": "s1"}, "restore": {"snapshot": "s1"}, "rename": {"scenario": "Less traffic"},
 }  # fmt: skip
 """Arguments of commands that have no defaults."""
 
