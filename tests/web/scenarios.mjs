@@ -126,7 +126,7 @@ export async function branches({ open, given, ask }) {
   const names = await page.locator(".which").allInnerTexts();
   await advance(page);
   await atStep(page, 1);
-  await page.keyboard.press("d");
+  for (const key of "dd") await page.keyboard.press(key); // side by side, line, difference
   await page.waitForFunction(() => document.querySelectorAll(".map").length === 1);
   await page.waitForFunction(() => !document.querySelector(".map .blank"));
   await settle(page);
@@ -168,7 +168,7 @@ export async function steers({ open, given }) {
   for (const value of ["false", "true"]) {
     await press(page.getByLabel(given.switch, { exact: true }), "Space");
     await press(button("Apply here"), "Enter");
-    await done(`${given.group.toLowerCase()}.${given.switch} = ${value}`);
+    await done(`${given.words} ${value === "true" ? "on" : "off"}`);
   }
   await page.getByLabel("Add to emissions.scale").focus();
   await page.keyboard.type(given.factor);
@@ -178,7 +178,7 @@ export async function steers({ open, given }) {
   await page.keyboard.type("0.5");
   await page.keyboard.press("Enter");
   await press(button("Apply here"), "Enter");
-  await done(given.factor);
+  await done("Road transport −50 %, Germany");
   await press(page.getByText("Accidental release"), "Enter");
   for (const [label, value] of [["Longitude", given.place[0]], ["Latitude", given.place[1]], ["Rate [kg/s]", 3]]) {
     await press(page.getByLabel(label), "ControlOrMeta+a");
@@ -206,9 +206,46 @@ export async function releases({ open, given, ask }) {
   await advance(page);
   await atStep(page, 1);
   const during = await ask("look");
-  await page.keyboard.press("z");
+  await page.keyboard.press("Control+z");
   await page.waitForFunction(() => document.querySelector(".clock").dataset.step === "0");
-  return { during };
+  const undone = await page.locator(".notice.done").last().innerText();
+  await page.keyboard.press("Control+Shift+z");
+  await atStep(page, 1);
+  return { during, undone };
+}
+
+/** Return the accessibility faults of the panel and of the line between two runs. */
+async function faults(page) {
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  const { violations } = await page.evaluate(() => globalThis.axe.run({ include: [".panel", ".maps"] }));
+  return violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}
+
+/** What half of the traffic in Germany does to Cologne: the card, both runs in step, the line between them, and the effect. */
+export async function asks({ open, given }) {
+  const page = await open({ view: { variable: "O3", places: [given.place] } });
+  await page.getByRole("tab", { name: "What if?" }).click();
+  await page.getByRole("button", { name: "What if …" }).click();
+  await page.getByLabel("Country").selectOption({ label: "Germany" });
+  await page.getByLabel("Sector").selectOption({ label: "Road transport" });
+  const percent = page.getByLabel("Change 1 in per cent", { exact: true });
+  await percent.fill("-50");
+  await percent.press("Tab");
+  const name = await page.getByLabel("Name").inputValue();
+  await page.getByRole("button", { name: "Try it" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".map[data-version]:not([data-version=''])").length === 2);
+  const effect = page.getByRole("region", { name: "Effect" });
+  await effect.getByText(/^[6-9] hours|^\d\d hours/).waitFor();
+  await page.getByRole("button", { name: "Pause model" }).click();
+  await status(page, "paused");
+  const line = page.getByRole("slider", { name: /Line between/ });
+  await line.press("ArrowRight");
+  const moved = await line.getAttribute("aria-valuenow");
+  await page.waitForTimeout(1500); // the effect of the last record
+  const words = await effect.innerText();
+  if (given.picture) await page.screenshot({ path: given.picture });
+  const [view] = /view=([^&]+)/.exec(await page.evaluate(() => location.hash)).slice(1);
+  return { name, labels: await page.locator(".which").allInnerTexts(), moved, words, view: JSON.parse(decodeURIComponent(view)), axe: await faults(page) };
 }
 
 /** Paint a polygon into the field. */

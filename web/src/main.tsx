@@ -9,6 +9,7 @@ import { followAnalysis } from "./state/analysis";
 import { followOrigin } from "./state/origin";
 import { followTrials } from "./state/trials";
 import { followRecords } from "./state/recorded";
+import { followEffect } from "./state/effect";
 import { followOpening } from "./state/opening";
 import { unit } from "./state/scale";
 import { followControl } from "./state/control";
@@ -17,6 +18,7 @@ import { begin } from "./state/store";
 import { followStations } from "./state/stations";
 import { look, read, view, written } from "./state/view";
 import { watch } from "./state/subscriptions";
+import { followStates } from "./state/undo";
 import { followRecording } from "./state/timeline";
 import { App } from "./ui/frame/App";
 
@@ -31,6 +33,8 @@ followOpening(from?.at != null || matchMedia("(prefers-reduced-motion: reduce)")
 followRecords();
 followCompanions(() => unit.value?.byAir ?? false);
 followRecording();
+followStates();
+followEffect();
 openDockForContent();
 followStations();
 followAnalysis();

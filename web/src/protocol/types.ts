@@ -2,7 +2,7 @@
 import type * as made from "../../generated/openapi";
 
 export type {
-  Access, AccessAnswer, AccessRequest, AccessTicket, Analysis, AnalysisControl, AnalysisStation, Branch, CaseEntry, City, Control, Coordinate, FrameHeader, GraticuleLine,
+  Access, AccessAnswer, AccessRequest, AccessTicket, Analysis, AnalysisControl, AnalysisStation, Branch, CaseEntry, City, Control, Coordinate, Effect, FrameHeader, GraticuleLine,
   GridInfo, LogEntry, ModelInfo, Origin, OriginRow, OriginState, Person, Problem, RecordingInfo, Reply, Result,
   ServerInfo, SessionState, SnapshotInfo, StationInfo, StationList, StationPairs, StationScore, StationScores, StationSeries,
   Summary, SummaryTable, Timing, Variable,
@@ -27,4 +27,5 @@ export type Command =
   | Sent<made.Forget, "kind" | "snapshot">
   | Sent<made.Restore, "kind" | "snapshot">
   | Sent<made.Branch, "kind">
+  | Sent<made.RenameScenario, "kind" | "scenario">
   | Sent<made.Replay, "kind">;

@@ -1,15 +1,10 @@
 // Actions of users on the model.
-import { signal } from "@preact/signals";
 import type { Command, Result, SessionState } from "../protocol/types";
 import { learnControl, controls, http, infos, learn, link, notify, session, sessions } from "./store";
-import { clock } from "../maths/format";
 import type { Value } from "./settings";
+import { runTogether } from "./together";
+import { forgetUndone } from "./undo";
 import { look, showTime, view, watched } from "./view";
-
-const UNDO = "before a change";
-/** Snapshots before changes, the latest last, by session. */
-export const undoable = signal<Record<string, string[]>>({});
-const MOST_UNDO = 8;
 
 /** Send a command; a refusal becomes a notice, and the result is null. */
 export async function command(name: string, request: Command): Promise<Result | null> {
@@ -40,8 +35,10 @@ async function all(request: Command): Promise<void> {
 
 export const isRunning = (): boolean => session.value?.status === "running";
 
+/** Run the displayed runs to a time, by default to the end of the case, in step. */
 export function play(until: number | string | null = null): Promise<void> {
-  return all({ kind: "run", until, steps_per_second: view.value.speed });
+  showTime(null);
+  return runTogether(until);
 }
 
 export const pause = (): Promise<void> => all({ kind: "pause" });
@@ -49,39 +46,20 @@ export const step = (steps = 1): Promise<void> => all({ kind: "step", steps });
 export const restart = (): Promise<void> => all({ kind: "restart" });
 export const toggle = (): Promise<void> => (isRunning() ? pause() : play());
 
-/** Change the state after a snapshot, so that the change can be undone. */
+/** Change the state; the server stores the state before, so that the change can be undone. */
 export async function change(request: Command, done: string): Promise<boolean> {
   const name = view.value.session;
   showTime(null);
-  const stored = (await command(name, { kind: "snapshot", text: UNDO }))?.snapshot;
-  if (!stored) return false;
   try {
     accept(name, await link.command(name, request));
   } catch (error) {
     refuse(name, error);
-    void command(name, { kind: "forget", snapshot: stored.snapshot }); // nothing has changed
     return false;
   }
-  const before = [...(undoable.value[name] ?? []), stored.snapshot];
-  for (const old of before.splice(0, before.length - MOST_UNDO)) void command(name, { kind: "forget", snapshot: old });
-  undoable.value = { ...undoable.value, [name]: before };
+  forgetUndone();
   await learn(name); // controls with the old value would send the change again
   notify("done", done);
   return true;
-}
-
-export async function undo(): Promise<void> {
-  const name = view.value.session;
-  const before = undoable.value[name] ?? [];
-  const snapshot = before.at(-1);
-  if (!snapshot) return notify("problem", "There is nothing to undo.");
-  showTime(null);
-  const restored = await command(name, { kind: "restore", snapshot });
-  if (!restored) return;
-  undoable.value = { ...undoable.value, [name]: before.slice(0, -1) };
-  void command(name, { kind: "forget", snapshot });
-  await learn(name);
-  notify("done", `Undone: the run is back at ${clock(restored.state.time)}, before the last change.`);
 }
 
 export async function restore(snapshot: string): Promise<void> {
@@ -96,13 +74,20 @@ export async function branch(changes: Record<string, Value> = {}): Promise<Sessi
   sessions.value = { ...sessions.value, [made.session]: made };
   if (!infos.value[made.session]) await learn(made.session);
   look({ other: made.session, compare: "beside" });
-  notify("done", `Branch ${made.session} starts from here.`);
+  notify("done", `“${made.scenario}” starts from here.`);
   return made;
 }
 
+/** Remove a run. */
 export async function close(name: string): Promise<void> {
   await requested(() => http.send("DELETE", `/sessions/${name}`));
   if (view.value.other === name) look({ other: null });
+}
+
+/** Stop runs that advance in step. */
+export function leaveComparison(): void {
+  const { other } = view.value;
+  if (other && sessions.value[other]?.status === "running") void command(other, { kind: "pause" });
 }
 
 /** Open a session of a case of the catalogue or of a case file, and show it. */

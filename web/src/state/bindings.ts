@@ -1,12 +1,14 @@
 // Keyboard shortcuts. The help is generated from this list.
 import { signal } from "@preact/signals";
-import { branch, play, pause, step, toggle, undo } from "./actions";
+import { branch, play, pause, step, toggle } from "./actions";
 import { isDockOpen, openDock } from "./layout";
 import { playing, togglePlayback } from "./playback";
 import { range, unit, units } from "./scale";
+import { openCard } from "./scenario";
 import { level, variable } from "./store";
 import { first, neighbour, timeline } from "./timeline";
-import { displayedTime, look, PANELS, showTime, view, type Panel, type Theme, type Wind } from "./view";
+import { redo, undo } from "./undo";
+import { COMPARES, displayedTime, look, PANELS, showTime, view, type Panel, type Theme, type Wind } from "./view";
 
 export interface Binding {
   keys: string[];
@@ -65,10 +67,11 @@ export const BINDINGS: Binding[] = [
   { keys: ["c"], group: "Map", text: "Contours", run: () => look({ contours: !view.value.contours }) },
   { keys: ["w"], group: "Map", text: "Wind: arrows, particles, none", run: () => look({ wind: after(WINDS, view.value.wind) }) },
   { keys: ["f"], group: "Map", text: "Whole map", run: () => look({ camera: null }) },
-  { keys: ["z"], group: "Scenario", text: "Undo the last change", run: () => void undo() },
+  { keys: ["z"], shown: ["z", "Ctrl-Z"], group: "Scenario", text: "Undo the last change", run: () => void undo() },
+  { keys: ["y"], shown: ["y", "Ctrl-Shift-Z"], group: "Scenario", text: "Redo the change that was undone", run: () => void redo() },
   { keys: ["b"], group: "Scenario", text: "Branch from here", run: () => void branch() },
-  { keys: ["d"], group: "Scenario", text: "Two runs side by side, or their difference",
-    run: () => look({ compare: view.value.compare === "beside" ? "difference" : "beside" }) },
+  { keys: ["q"], group: "Scenario", text: "What if …: a new scenario", run: () => (showPanel("scenario"), openCard()) },
+  { keys: ["d"], group: "Scenario", text: "Two runs side by side, on both sides of a line, or their difference", run: () => look({ compare: after(COMPARES, view.value.compare) }) },
   { keys: PANELS.map((_, k) => String(k + 1)), shown: ["1", "–", String(PANELS.length)], group: "Page", text: "Panels, from first to last", run: () => undefined },
   { keys: ["o"], group: "Page", text: "Show or hide the panels", run: () => openDock(!isDockOpen.value) },
   { keys: ["t"], group: "Page", text: "Light, dark or system theme", run: () => look({ theme: after(THEMES, view.value.theme) }) },
@@ -87,6 +90,10 @@ function isTaken(target: HTMLElement, key: string): boolean {
   return TYPING.has(target.tagName) || (key === " " && PRESSED.has(target.tagName));
 }
 
+/** Whether an element has an undo of its own for its text. */
+const isText = (target: HTMLElement): boolean =>
+  target.tagName === "TEXTAREA" || (target instanceof HTMLInputElement && !["range", "checkbox", "radio", "button"].includes(target.type));
+
 function showPanel(panel: Panel): void {
   look({ panel });
   openDock(true);
@@ -95,6 +102,11 @@ function showPanel(panel: Panel): void {
 export function listen(): void {
   addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !isText(target)) {
+      event.preventDefault();
+      void (event.shiftKey ? redo() : undo());
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || isTaken(target, event.key)) return;
     if (target.closest("dialog") && event.key !== "?") return;
     const panel = PANELS[Number(event.key) - 1];

@@ -10,6 +10,7 @@ import type { Subscription } from "../protocol/types";
 import { airAt, airFrom } from "./companions";
 import { arrived, earlier, grid, info, latest, past, variable, variables } from "./store";
 import { positionName } from "./place_names";
+import { nameOf } from "./names";
 import { unit } from "./scale";
 import { displayedTime, view, watched } from "./view";
 
@@ -55,7 +56,7 @@ export const series = computed<Curve[]>(() => {
 
 /** Return the name of a curve: of its place, and of the run where there are several. */
 function curveName(number: number, place: string, session: string): string {
-  return `${number + 1} ${place}${watched.value.length > 1 ? `, ${session}` : ""}`;
+  return `${number + 1} ${place}${watched.value.length > 1 ? `, ${nameOf(session)}` : ""}`;
 }
 
 export const hasLevels = computed(() => (variable.value?.dims.length ?? 0) > 2 && (info.value?.grid.levels.length ?? 0) > 1);

@@ -8,6 +8,7 @@ import { convert, unitFor, unitsOf, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
 import { hasAir, mapAir } from "./companions";
 import { overlay } from "./overlay";
+import { comparedTime, hasTime } from "./compared";
 import type { Past } from "./past";
 import { arrived, level, past, shown, variable } from "./store";
 import { isDark } from "./theme";
@@ -38,11 +39,12 @@ export const unit = computed<Unit | null>(() => {
 
 export const comparing = computed(() => view.value.compare === "difference" && watched.value.length > 1);
 
-/** The frame of a session; for two compared sessions that of the latest common time. */
+/** The frame of a session; for two sessions that of the selected hour, otherwise of the latest common one; null where a run has not computed it. */
 function frameOf(name: string): Frame | null {
-  const [one = name, other = name] = watched.value;
-  const time = comparing.value && displayedTime.value === null ? past(one).together(past(other)) : null;
-  return time === null ? shown(name) : past(name).at(time);
+  const time = comparedTime.value;
+  if (time === null) return shown(name);
+  if (!hasTime(name, time)) return null;
+  return displayedTime.value === null ? past(name).at(time) : shown(name);
 }
 
 /** The fields of the displayed sessions, in the unit of the scale. */

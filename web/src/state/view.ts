@@ -5,7 +5,9 @@ import type { Place } from "../maths/grid";
 export const VERSION = 1;
 
 export type Wind = "none" | "arrows" | "particles";
-export type Compare = "beside" | "difference";
+export const COMPARES = ["beside", "swipe", "difference"] as const;
+/** Two runs side by side, on both sides of a line in one map, or their difference. */
+export type Compare = (typeof COMPARES)[number];
 export const PANELS = ["fields", "place", "scenario", "origin", "stations", "budget", "settings", "about"] as const;
 export type Panel = (typeof PANELS)[number];
 export type Theme = "auto" | "light" | "dark";
@@ -37,6 +39,8 @@ export interface View {
   station: string | null;
   other: string | null;
   compare: Compare;
+  /** Position of the swipe line, from 0 at the left to 1. */
+  swipe: number;
   speed: number | null;
   panel: Panel;
   theme: Theme;
@@ -45,7 +49,7 @@ export interface View {
 const DEFAULT: View = {
   version: VERSION, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: null, range: null, smooth: false,
   contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, station: null, other: null,
-  compare: "beside", speed: null, panel: "fields", theme: "auto",
+  compare: "beside", swipe: 0.5, speed: null, panel: "fields", theme: "auto",
 };
 
 export const view = signal<View>(DEFAULT);
@@ -108,7 +112,7 @@ const FORM: Record<keyof View, Check> = {
   version: number, session: text, at: orNull(number), variable: text, level: number, unit: orNull(text), colours: orNull(text), log: orNull(flag),
   range: (value) => value === "map" || orNull(numbers(2))(value), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
   camera: orNull(numbers(3)), places: places(0, 100), line: orNull(places(2, 2)), station: orNull(text), other: orNull(text),
-  compare: among("beside", "difference"), speed: orNull(number),
+  compare: among(...COMPARES), swipe: (value) => number(value) && (value as number) >= 0 && (value as number) <= 1, speed: orNull(number),
   panel: among(...PANELS), theme: among("auto", "light", "dark"),
 };
 

@@ -62,14 +62,15 @@ def compared(session: Session, other: Session, name: str, level: int | None) -> 
     """
     # the field in both runs
     field, again = session.shape.variable(name), other.shape.variable(name)
-    if field.shape != again.shape or field.unit != again.unit or session.shape.grid != other.shape.grid:
+    if field.shape[-2:] != again.shape[-2:] or field.unit != again.unit or not _same_cells(session, other):
         raise CaseError(
             f"{name} of {session.name} and of {other.name} are on different grids; compare runs of one grid"
         )
     if len(field.shape) < 2:
         raise NotThereError(f"{name} has no map; choose another field")
-    chosen = level if len(field.shape) > 2 else None
-    session.shape.check(field, chosen, None)
+    levels = [level if len(each.shape) > 2 else None for each in (field, again)]
+    for each, run, chosen in zip((field, again), (session, other), levels, strict=True):
+        run.shape.check(each, chosen, None)
 
     # its values at the common hours
     one, two = _recorded(session, name), _recorded(other, name)
@@ -77,10 +78,19 @@ def compared(session: Session, other: Session, name: str, level: int | None) -> 
     common = [(index, each) for index, each in enumerate(list(one.moments)) if round(each.seconds) in there]
     if not common:
         raise NotThereError(f"{session.name} and {other.name} have no common recorded hour; run both to the same hour")
-    after = np.stack([one.read(name, index, chosen, None) for index, _ in common])
-    before = np.stack([two.read(name, there[round(each.seconds)], chosen, None) for _, each in common])
+    after = np.stack([one.read(name, index, levels[0], None) for index, _ in common])
+    before = np.stack([two.read(name, there[round(each.seconds)], levels[1], None) for _, each in common])
     first = _first_different(before, after)
     return Comparison(cells_of(session.shape.grid), [each for _, each in common[first:]], before[first:], after[first:])
+
+
+def _same_cells(one: Session, other: Session) -> bool:
+    """Return whether the cells of two maps have the same positions; levels and bounds may be recorded or not."""
+    axes = [
+        {each.name: each.values for each in run.shape.grid.coordinates if each.name != "level"} for run in (one, other)
+    ]
+    common = axes[0].keys() & axes[1].keys()
+    return bool(common) and all(np.allclose(axes[0][name], axes[1][name]) for name in common)
 
 
 def _recorded(session: Session, name: str) -> RecordedFields:

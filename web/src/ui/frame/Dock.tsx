@@ -27,7 +27,7 @@ interface Tab {
 const TABS: Tab[] = [
   { id: "fields", name: "Fields", content: FieldsPanel, recorded: true },
   { id: "place", name: "Place", content: PlacePanel, recorded: true },
-  { id: "scenario", name: "What if?", content: ScenarioPanel, recorded: false },
+  { id: "scenario", name: "What if?", content: ScenarioPanel, recorded: true },
   { id: "origin", name: "Where from?", content: OriginPanel, recorded: false },
   { id: "stations", name: "Stations", content: StationsAndAnalysis, recorded: true },
   { id: "budget", name: "Budget", content: BudgetPanel, recorded: true },

@@ -8,7 +8,9 @@ import { nextUnit } from "../../state/bindings";
 import { formulaOf, titleOf } from "../../state/fields";
 import { beyond, colours, comparing, limits, limitText, range, unit, units } from "../../state/scale";
 import { heightText } from "../../state/heights";
-import { info, level, variable } from "../../state/store";
+import { nameOf } from "../../state/names";
+import { info, level, sessions, variable } from "../../state/store";
+import { watched } from "../../state/view";
 import { Icon } from "./icons";
 import { LimitMarks } from "./LimitMarks";
 import { ScaleMenu } from "./ScaleMenu";
@@ -30,6 +32,7 @@ export function Legend() {
         <h2 title={selected.text}>
           {titleOf(selected)} <span class="formula">{formulaOf(selected)}</span>
           <small>{[comparing.value && "difference", heightOf(selected)].filter(Boolean).join(" ")}</small>
+          {runText() && <small class="run-name">{runText()}</small>}
         </h2>
         <UnitButton />
         <button type="button" class="quiet" aria-expanded={open.value} aria-label="Scale: range and colours" title="Range and colours"
@@ -46,6 +49,13 @@ export function Legend() {
       <WindKey />
     </section>
   );
+}
+
+/** The run of the field, or both runs of a difference. */
+function runText(): string {
+  const [one = "", other] = watched.value.map(nameOf);
+  if (comparing.value && other) return `${other}, compared with ${one}`;
+  return other || !Object.values(sessions.value).some((each) => each.parent) ? "" : one;
 }
 
 function UnitButton() {

@@ -2,6 +2,7 @@
 import { helpOpen } from "../../state/bindings";
 import { connection, session, sessions } from "../../state/store";
 import { hasModel } from "../../state/playback";
+import { nameOf } from "../../state/names";
 import { look, view } from "../../state/view";
 import { isDark } from "../../state/theme";
 import { GoTo } from "./GoTo";
@@ -20,7 +21,7 @@ export function TopBar() {
       {names.length > 1 && (
         <label class="session"><span class="hidden">Run</span>
           <select value={view.value.session} onChange={(event) => look({ session: event.currentTarget.value, other: null })}>
-            {names.map((name) => <option key={name}>{name}</option>)}
+            {names.map((name) => <option key={name} value={name}>{nameOf(name)}</option>)}
           </select>
         </label>
       )}

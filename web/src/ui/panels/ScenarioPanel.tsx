@@ -1,54 +1,32 @@
-// Runs side by side: branches, snapshots, the log, and the catalogue of cases.
+// What if: the card of a scenario, its effect, the runs, changes with undo, stored states, and the catalogue of cases.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { bytes, clock, day } from "../../maths/format";
 import type { CaseEntry, SnapshotInfo } from "../../protocol/types";
-import { branch, close, command, openCase, restore } from "../../state/actions";
-import { http, logs, notify, session, sessions } from "../../state/store";
-import { look, view } from "../../state/view";
-import { Icon } from "../frame/icons";
+import { command, openCase, restore } from "../../state/actions";
+import { hasModel } from "../../state/playback";
+import { http, notify, session } from "../../state/store";
+import { view } from "../../state/view";
+import { ChangeList } from "./ChangeList";
+import { EffectCard } from "./EffectCard";
+import { RunList } from "./RunList";
+import { ScenarioCard } from "./ScenarioCard";
 
 export function ScenarioPanel() {
   return (
     <>
-      <Runs />
-      <Snapshots />
-      <Log />
+      <ScenarioCard />
+      <EffectCard />
+      <RunList />
+      <ChangeList />
+      {hasModel() && (
+        <details>
+          <summary>States and replay</summary>
+          <div><Snapshots /><Replay /></div>
+        </details>
+      )}
       <Catalogue />
     </>
-  );
-}
-
-function Runs() {
-  const all = Object.values(sessions.value);
-  const { session: present, other, compare } = view.value;
-  return (
-    <section>
-      <h2>Runs</h2>
-      <ul class="list runs">
-        {all.map((each) => (
-          <li key={each.session} class="run" data-run={each.session}>
-            <button type="button" aria-pressed={each.session === present} onClick={() => look({ session: each.session, other: null })}>
-              <b>{each.session}</b> <span>{each.parent ? `branch of ${each.parent} · ` : ""}step {each.step} · {each.status}</span>
-            </button>
-            {each.session !== present && (
-              <div class="actions">
-                <button type="button" class="quiet" aria-pressed={other === each.session}
-                  onClick={() => look({ other: other === each.session ? null : each.session })}>compare</button>
-                <button type="button" class="quiet" aria-label={`End ${each.session}`} onClick={() => void close(each.session)}><Icon name="close" /></button>
-              </div>
-            )}
-          </li>
-        ))}
-      </ul>
-      {other && (
-        <div class="actions" role="group" aria-label="How to compare">
-          <button type="button" aria-pressed={compare === "beside"} onClick={() => look({ compare: "beside" })}>Side by side</button>
-          <button type="button" aria-pressed={compare === "difference"} onClick={() => look({ compare: "difference" })}>Difference</button>
-        </div>
-      )}
-      <div class="actions"><button type="button" onClick={() => void branch()}><Icon name="branch" /> Branch from here</button></div>
-    </section>
   );
 }
 
@@ -65,7 +43,7 @@ function Snapshots() {
     <section>
       <h2>Snapshots</h2>
       <ul class="list">
-        {found.value.map((each) => (
+        {found.value.filter((each) => each.change === null).map((each) => (
           <li key={each.snapshot}>
             <button type="button" onClick={() => void restore(each.snapshot)} title={`Go to this state (${bytes(each.bytes)})`}>
               <b>{clock(each.time)}</b> <span>{day(each.time)} · step {each.step}{each.text ? ` · ${each.text}` : ""}</span>
@@ -78,43 +56,20 @@ function Snapshots() {
   );
 }
 
-const MOST = 40;
-
-function Log() {
-  const entries = (logs.value[view.value.session] ?? []).filter((each) => each.command["kind"] !== "snapshot" && each.command["kind"] !== "forget");
+/** Repeat the run from its log and compare the results. */
+function Replay() {
   const replayed = session.value?.replayed;
   const replay = async () => {
     const result = (await command(view.value.session, { kind: "replay" }))?.replay;
     if (result) notify(result.equal ? "done" : "problem", result.equal ? "The replay is bitwise identical." : `The replay differs in ${result.differs.join(", ")}.`);
   };
   return (
-    <section>
-      <h2>Log</h2>
-      {!entries.length && <p class="empty">No changes yet.</p>}
-      {entries.length > 0 && (
-        <table>
-          <thead><tr><th>step</th><th>change</th><th>author</th></tr></thead>
-          <tbody>
-            {entries.slice(-MOST).reverse().map((each) => (
-              <tr key={each.number}><td>{each.step}</td><td>{words(each.command)}</td><td>{each.author}</td></tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      <div class="actions">
-        <button type="button" disabled={replayed != null} onClick={() => void replay()} title="Repeat the run from its log and compare the results bit by bit">
-          {replayed == null ? "Replay and compare" : `Replayed up to step ${replayed} …`}
-        </button>
-      </div>
-    </section>
+    <div class="actions">
+      <button type="button" disabled={replayed != null} onClick={() => void replay()} title="Repeat the run from its log and compare the results bit by bit">
+        {replayed == null ? "Replay and compare" : `Replayed up to step ${replayed} …`}
+      </button>
+    </div>
   );
-}
-
-/** Return a command of the log as text: its kind and its arguments. */
-function words(command: Record<string, unknown>): string {
-  const { kind, polygon, ...given } = command;
-  const rest = Object.values(given).map((each) => (typeof each === "object" ? JSON.stringify(each) : String(each)));
-  return [kind, ...rest, polygon ? "in an area" : ""].filter(Boolean).join(" ");
 }
 
 const MINE = "a file";

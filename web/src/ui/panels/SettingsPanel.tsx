@@ -1,10 +1,12 @@
 // Settings and numbers of the model, releases, painting.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { branch, change, undo, undoable } from "../../state/actions";
+import { branch, change } from "../../state/actions";
 import { added, enter, forget, groups, knobs, pending, tables, type Knob, type Table, type Value } from "../../state/settings";
 import { info, releasable } from "../../state/store";
-import { view } from "../../state/view";
+import { changes as pastChanges, undo } from "../../state/undo";
+import { nameOfChanges } from "../../state/levers";
+import { levers, present } from "../../state/scenario";
 import { Icon } from "../frame/icons";
 import { Paint } from "./Paint";
 import { Release } from "./Release";
@@ -30,11 +32,10 @@ export function SettingsPanel() {
 /** Changes that were entered and not yet applied, with their actions. */
 function Pending() {
   const entered = Object.entries(pending.value);
-  const before = undoable.value[view.value.session]?.length ?? 0;
   const apply = async () => {
     const changes = pending.value;
-    const text = entered.map(([name, value]) => `${name} = ${value}`).join(", ");
-    if (await change({ kind: "set", changes }, `${text} from the next step on.`)) forget(changes);
+    const text = nameOfChanges(changes, levers.value, present.value);
+    if (await change({ kind: "set", changes }, `${text}: from the next step on.`)) forget(changes);
   };
   const open = async () => {
     const sent = pending.value;
@@ -45,18 +46,18 @@ function Pending() {
       <div class="actions">
         <button type="button" class="main" disabled={!entered.length} onClick={() => void apply()}>Apply here</button>
         <button type="button" disabled={!entered.length} onClick={() => void open()}><Icon name="branch" /> On a branch</button>
-        <button type="button" disabled={!before} onClick={() => void undo()} title="Undo the last change (z)"><Icon name="undo" /> Undo</button>
+        <button type="button" disabled={!pastChanges.value.length} onClick={() => void undo()} title="Undo the last change (Ctrl-Z)"><Icon name="undo" /> Undo</button>
       </div>
       {entered.length ? (
         <ul class="plain">
           {entered.map(([name, value]) => (
             <li class="key" key={name}>
-              <b>{name}</b><span>→ {String(value)}</span>
+              <b title={name}>{nameOfChanges({ [name]: value }, levers.value, present.value)}</b><span>→ {String(value)}</span>
               <button type="button" class="quiet" aria-label={`Do not change ${name}`} onClick={() => enter(name, null)}><Icon name="close" /></button>
             </li>
           ))}
         </ul>
-      ) : <p class="empty">Change settings below, then apply all changes to this run or to a new branch.</p>}
+      ) : <p class="empty">All settings, for experts. Changes act on this run or on a new branch; the tab “What if?” lists them in words.</p>}
     </section>
   );
 }

@@ -1,0 +1,43 @@
+// The hour at which two runs are compared, and the run that has not computed it.
+import { computed } from "@preact/signals";
+import { clock } from "../maths/format";
+import { command } from "./actions";
+import { arrived, past, sessions } from "./store";
+import { displayedTime, view, watched } from "./view";
+
+const INSTANT = 1;
+
+export interface Behind {
+  session: string;
+  until: number;
+  reached: string;
+  wanted: string;
+  running: boolean;
+}
+
+/** The time [s] at which two runs are displayed: the selected hour, otherwise the latest one that both have; null for one run. */
+export const comparedTime = computed<number | null>(() => {
+  const [one, other] = watched.value;
+  void arrived.value;
+  if (!one || !other) return null;
+  return displayedTime.value ?? past(one).together(past(other));
+});
+
+/** Return whether a run has computed a time. */
+export const hasTime = (name: string, seconds: number): boolean => (sessions.value[name]?.seconds ?? Infinity) >= seconds - INSTANT;
+
+/** The displayed run that has not computed the selected hour, or that is behind the other one in the present. */
+export const isBehind = computed<Behind | null>(() => {
+  const runs = watched.value.map((name) => sessions.value[name]);
+  const [one, other] = runs;
+  if (!one || !other) return null;
+  const until = displayedTime.value ?? Math.max(one.seconds, other.seconds);
+  const found = [one, other].find((each) => !each.recorded && !hasTime(each.session, until));
+  if (!found || (found.status === "running" && displayedTime.value === null)) return null;
+  const zero = Date.parse(found.time) - 1000 * found.seconds;
+  return {
+    session: found.session, until, reached: clock(found.time), wanted: clock(new Date(zero + 1000 * until).toISOString()), running: found.status === "running",
+  };
+});
+
+export const runBehind = (found: Behind): Promise<unknown> => command(found.session, { kind: "run", until: found.until, steps_per_second: view.value.speed });

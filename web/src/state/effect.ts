@@ -1,0 +1,53 @@
+// The effect of a scenario on the displayed field, computed by the server from the recorded hours of both runs.
+import { computed, effect, signal } from "@preact/signals";
+import { Refused } from "../protocol/http";
+import type { Effect } from "../protocol/types";
+import { countryOf, levers } from "./scenario";
+import { connection, http, level, logs, placeOf, recorded, variable } from "./store";
+import { activeChanges } from "./undo";
+import { view } from "./view";
+
+export const effectOfOther = signal<Effect | null>(null);
+/** The reason why there is no effect yet. */
+export const noEffect = signal<string | null>(null);
+
+const WAIT = 500; // ms between a record and the request
+
+/** The country of the changes of the other run. */
+export const country = computed(() => {
+  const sets = activeChanges(logs.value[view.value.other ?? ""] ?? [], levers.value).filter((each) => each.command["kind"] === "set");
+  return sets.map((each) => countryOf(each.command["changes"] as Record<string, unknown>, levers.value)).findLast(Boolean) ?? "";
+});
+
+const query = computed<string | null>(() => {
+  const { other, session, panel } = view.value;
+  if (!other || other === session || panel !== "scenario" || !variable.value || connection.value !== "open") return null;
+  const places = view.value.places.map(placeOf).filter((each) => each !== null).map(([lon, lat]) => `${lon.toFixed(4)},${lat.toFixed(4)}`).join(";");
+  const parts = { other: session, variable: variable.value.name, level: String(level.value), country: country.value, places };
+  return `/sessions/${other}/effect?${new URLSearchParams(Object.entries(parts).filter(([, value]) => value))}`;
+});
+
+/** Request the effect while its panel is open, and again after each record of either run. */
+export function followEffect(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let former: string | null = null;
+  effect(() => {
+    const path = query.value;
+    void [recorded.value[view.value.session], recorded.value[view.value.other ?? ""]];
+    clearTimeout(timer);
+    if (path !== former) effectOfOther.value = null;
+    former = path;
+    if (path) timer = setTimeout(() => void request(path), WAIT);
+  });
+}
+
+async function request(path: string): Promise<void> {
+  try {
+    const found = await http.get<Effect>(path);
+    if (path !== query.value) return;
+    effectOfOther.value = found;
+    noEffect.value = null;
+  } catch (error) {
+    if (path === query.value && error instanceof Refused) noEffect.value = error.message;
+  }
+}

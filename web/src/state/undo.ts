@@ -1,0 +1,132 @@
+// Changes of a run in words, and their undo: a branch from before a change, or a return where nothing was computed since.
+import { computed, effect, signal } from "@preact/signals";
+import { clock } from "../maths/format";
+import type { Command, LogEntry, SessionState, SnapshotInfo } from "../protocol/types";
+import { command, leaveComparison } from "./actions";
+import { leversOf, nameOfChanges, type Lever } from "./levers";
+import { nameOf } from "./names";
+import { open } from "./scenario";
+import { http, info, learn, logs, notify, session, sessions } from "./store";
+import { look, showTime, view } from "./view";
+
+/** A change that acts on a run. */
+export interface PastChange {
+  number: number;
+  words: string;
+  seconds: number;
+  author: string;
+  command: Record<string, unknown>;
+}
+
+/** A change that was undone, and the way to it. */
+interface Undone {
+  words: string;
+  redo(): Promise<void>;
+}
+
+const CHANGES = ["set", "paint", "release"];
+const INSTANT = 1;
+
+/** States before changes that the server stores, by session. */
+const stored = signal<Record<string, SnapshotInfo[]>>({});
+const undone = signal<Undone[]>([]);
+/** Runs that undo a change, by the run and the number of the change. */
+const made = new Map<string, string>();
+
+/** Return the changes that act on a run: without those before a return to an earlier state. */
+export function activeChanges(log: LogEntry[], levers: Lever[]): PastChange[] {
+  let found: PastChange[] = [];
+  for (const { number, seconds, author, command: of } of log) {
+    if (of["kind"] === "restart") found = [];
+    else if (of["kind"] === "restore") found = found.filter((each) => each.number < firstAfter(String(of["snapshot"])));
+    else if (CHANGES.includes(String(of["kind"]))) found = [...found, { number, words: wordsOf(of, levers), seconds, author, command: of }];
+  }
+  return found;
+}
+
+/** Return the number of the first change that a snapshot leaves out: of before-3 and s3 the third one. */
+const firstAfter = (snapshot: string): number => Number(/\d+$/.exec(snapshot)?.[0] ?? 0);
+
+/** Return a change in words: "Road transport −80 %, Germany", "O3 was painted". */
+export function wordsOf(of: Record<string, unknown>, levers: Lever[]): string {
+  if (of["kind"] === "set") return nameOfChanges(of["changes"] as Record<string, unknown>, levers, {});
+  if (of["kind"] === "release") return `Release of ${String(of["species"])}, ${String(of["rate"])} ${String(of["unit"] ?? "kg/s")}`;
+  if (of["kind"] === "paint") return `${String(of["variable"])} painted: ${String(of["operation"] ?? "set")} ${String(of["value"])}`;
+  return String(of["kind"]);
+}
+
+export const changes = computed<PastChange[]>(() => activeChanges(logs.value[view.value.session] ?? [], info.value ? leversOf(info.value.settings) : []));
+export const canRedo = computed(() => undone.value.at(-1)?.words ?? null);
+
+/** The state before a change; null where it is no longer stored. */
+export const stateBefore = (number: number): SnapshotInfo | null =>
+  stored.value[view.value.session]?.find((each) => each.change === number) ?? null;
+
+/** Follow the stored states of the displayed run. */
+export function followStates(): void {
+  effect(() => {
+    const name = view.value.session;
+    if (!session.value || session.value.recorded) return;
+    void session.value.log_entries;
+    void http.get<SnapshotInfo[]>(`/sessions/${name}/snapshots`).then((all) => (stored.value = { ...stored.peek(), [name]: all }), () => undefined);
+  });
+}
+
+/** Discard the changes that were undone: another change was made. */
+export const forgetUndone = (): void => void (undone.value = []);
+
+/** Undo a change, by default the last one. */
+export async function undo(number: number | undefined = changes.value.at(-1)?.number): Promise<void> {
+  const [name, state] = [view.value.session, session.value];
+  const change = changes.value.find((each) => each.number === number);
+  if (!state || !change) return notify("problem", "There is nothing to undo.");
+  const before = stateBefore(change.number);
+  if (!before) return notify("problem", `The state before “${change.words}” is no longer stored. Start from the base run.`);
+  const later = changes.value.filter((each) => each.number >= change.number);
+  showTime(null);
+  if (state.seconds - before.seconds < INSTANT) await undoHere(name, before, later);
+  else await undoInBranch(name, state, before, later);
+}
+
+/** Return to the state before changes: nothing was computed with them. */
+async function undoHere(name: string, before: SnapshotInfo, later: PastChange[]): Promise<void> {
+  if (!(await command(name, { kind: "restore", snapshot: before.snapshot }))) return;
+  await learn(name);
+  const words = later.map((each) => each.words).join(", ");
+  undone.value = [...undone.value, { words, redo: async () => {
+    for (const each of later) await command(name, each.command as unknown as Command);
+    await learn(name);
+  } }];
+  notify("done", `Undone: ${words}. No hour was computed with it.`);
+}
+
+/** Continue in a run from before changes; the hours that were computed with them stay. */
+async function undoInBranch(name: string, state: SessionState, before: SnapshotInfo, later: PastChange[]): Promise<void> {
+  const key = `${name} ${before.snapshot}`;
+  const known = sessions.value[made.get(key) ?? ""] ?? null;
+  const found = known ?? (await open(name, before.snapshot, {}, ""));
+  if (!found) return;
+  made.set(key, found.session);
+  leaveComparison();
+  look({ session: found.session, other: null });
+  const back = { words: later.map((each) => each.words).join(", "), redo: async () => look({ session: name, other: null }) };
+  undone.value = [...undone.value, back];
+  notify("done", undoSentence(state.seconds - before.seconds, nameOf(name), clock(before.time), later.length - 1));
+}
+
+/** Return the sentence on the hours that were computed with a change. */
+export function undoSentence(seconds: number, run: string, start: string, others: number): string {
+  const hours = Math.round(seconds / 3600);
+  const length = hours >= 1 ? `${hours} ${hours === 1 ? "hour was" : "hours were"}` : `${Math.max(Math.round(seconds / 60), 1)} minutes were`;
+  const without = others > 0 ? ` It also leaves out ${others} later ${others === 1 ? "change" : "changes"}.` : "";
+  return `${length} computed with that change. They stay in “${run}”; the new run starts at ${start}.${without}`;
+}
+
+/** Return to the last change that was undone. */
+export async function redo(): Promise<void> {
+  const last = undone.value.at(-1);
+  if (!last) return notify("problem", "There is nothing to redo.");
+  undone.value = undone.value.slice(0, -1);
+  await last.redo();
+  notify("done", `Redone: ${last.words}.`);
+}
