@@ -43,8 +43,8 @@ export const comparing = computed(() => view.value.compare === "difference" && w
 function frameOf(name: string): Frame | null {
   const time = comparedTime.value;
   if (time === null) return shown(name);
-  if (!hasTime(name, time)) return null;
-  return displayedTime.value === null ? past(name).at(time) : shown(name);
+  if (displayedTime.value === null) return past(name).at(time);
+  return hasTime(name, time) ? shown(name) : null;
 }
 
 /** The fields of the displayed sessions, in the unit of the scale. */
