@@ -139,6 +139,10 @@ def test_requests_that_no_client_makes_are_refused(server: Server) -> None:
     assert ask(server, "POST", f"{where}/set", b'{"changes": {"a": 1e999}}')[0] in (400, 422)
     assert ask(server, "POST", f"{where}/set", b'{"changes": {"a": NaN}}')[0] in (400, 422)
     assert ask(server, "GET", f"{where}/data/TRACER?window=0,0,0,0")[0] == 400
+    for query in ("recording/TRACER?at=nan", "recording/TRACER?since=nan", "netcdf?variables=TRACER&at=-inf"):
+        assert ask(server, "GET", f"{where}/{query}")[0] == 422
+    assert ask(server, "GET", f"{where}/stations/scores?variable=TRACER&until=nan")[0] == 422
+    assert ask(server, "GET", f"{where}/recording/TRACER?at=0")[0] == 200
     assert ask(server, "GET", f"{where}/data/%00")[0] == 404
     assert ask(server, "GET", f"{where}/zarr/../../../etc/passwd")[0] == 404
     assert ask(server, "GET", "/..%2f..%2f..%2fetc/passwd")[0] == 404

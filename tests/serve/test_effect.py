@@ -132,6 +132,18 @@ def test_the_effect_equals_a_computation_cell_by_cell(runs: tuple[np.ndarray, np
     assert [limits["EU target value"].hours_before > 0, limits["EU target value"].hours_after > 0] == expected["8 h"]
 
 
+def test_limit_values_apply_at_the_ground_alone(runs: tuple[np.ndarray, np.ndarray]) -> None:
+    before, after = session("main", runs[0]), session("b1", runs[1])
+    assert effect_of(after, before, "O3", 0).limits
+    assert effect_of(after, before, "O3", 1).limits == []
+
+
+def test_hours_without_values_have_no_effect(runs: tuple[np.ndarray, np.ndarray]) -> None:
+    before, after = session("main", runs[0]), session("b1", np.full_like(runs[1], np.nan))
+    with pytest.raises(NotThereError, match="no values"):
+        effect_of(after, before, "O3")
+
+
 def test_people_are_those_of_the_cities_in_changed_cells(runs: tuple[np.ndarray, np.ndarray]) -> None:
     before, _ = runs
     after = before.copy()

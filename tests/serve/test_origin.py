@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import airshed
 from airshed.core.errors import CaseError
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.http.server import Server
+from airshed.serve.origin import jobs as jobs_module
 from airshed.serve.origin.jobs import OriginJobs
 from airshed.serve.origin.settings import case_at, effective
 from airshed.serve.protocol.origin import OriginRequest, OriginState
@@ -185,6 +187,34 @@ def test_a_computation_ends_with_the_server_and_a_failed_one_reports_its_error(t
     assert not folder.exists()
 
 
+def test_the_computation_of_an_ended_session_ends(remote: Remote) -> None:
+    with remote.branch("start") as branch:
+        branch._ask("POST", "/origin", OriginRequest(species="O3", place=PLACE, at=1500.0).model_dump_json())
+        branch.end()
+    for _ in range(200):
+        with suppress(ServerError):  # until the process has ended
+            remote._ask("POST", "/origin", OriginRequest(species="O3", place=PLACE, at=1400.0).model_dump_json())
+            break
+        time.sleep(0.05)
+    assert state(remote).status == "running"  # negative control: that of another session goes on
+    remote._ask("DELETE", "/origin")
+    assert _ended(remote).status == "cancelled"
+    with pytest.raises(ServerError, match="no sources are computed"):
+        remote._ask("GET", "/origin/map")
+
+
+def test_results_in_view_are_not_discarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: a result that no session shows is discarded."""
+    monkeypatch.setattr(jobs_module, "_RESULTS", 1)
+    jobs, request = OriginJobs(), OriginRequest(species="O3", place=PLACE, at=HOUR)
+    monkeypatch.setattr(OriginJobs, "_show", lambda self, session, of, folder: self._shown.update({session: folder}))
+    for number, session in enumerate(("a", "b", "b", "b")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        jobs._store(jobs_module._Job(session, request, str(number), folder, None, None))  # type: ignore[arg-type]
+    assert [(tmp_path / each).is_dir() for each in "0123"] == [True, False, True, True]
+
+
 def test_a_worker_without_a_server_ends(tmp_path: Path) -> None:
     case, jobs = small(tmp_path), OriginJobs()
     jobs.start("main", case, OriginRequest(species="O3", place=PLACE, at=HOUR))
@@ -193,6 +223,7 @@ def test_a_worker_without_a_server_ends(tmp_path: Path) -> None:
     assert job.process.stdin is not None
     job.process.stdin.close()  # as when the server is killed
     assert job.process.wait(20.0) != 0
+    assert not job.folder.exists()
     jobs.close()
 
 

@@ -13,7 +13,9 @@ import airshed
 from airshed.runtime.registry import load_case
 from airshed.serve.client import Remote, ServerError
 from airshed.serve.http.server import Server
+from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.protocol.frames import Frame, frames
+from airshed.serve.records import netcdf
 from airshed.serve.records.recording import FOLDER
 
 TENTHS = "output.0.every=10 min"
@@ -148,3 +150,51 @@ def test_a_full_disk_ends_the_recording_and_not_the_session(tmp_path: Path, monk
         assert client.state.seconds == 1200.0
     [problem] = [each.problem for each in events if each.problem is not None]
     assert "No space left" in problem.message
+
+
+def test_a_return_to_another_run_keeps_no_hours_of_the_present_one(client: Remote) -> None:
+    """Negative control: a return to a state of the present run keeps all hours before it."""
+    client.run(until="10 min")
+    begin = client.snapshot()
+    client.run(until="30 min")
+    first = client.snapshot()
+    there = records(client, "TRACER?at=1200&level=0")[0].values
+    client.restore(begin)
+    client.set({"emissions.point.0.rate": "9 mol/s"})
+    client.run(until="30 min")
+    second = client.snapshot()
+    assert not np.array_equal(records(client, "TRACER?at=1200&level=0")[0].values, there)
+    with client.branch(second) as branch:
+        assert times(branch) == [0.0, 600.0, 1200.0, 1800.0]
+        branch.end()
+    with client.branch(first) as branch:
+        assert times(branch) == [0.0, 600.0, 1800.0]
+        branch.end()
+    client.restore(first)
+    assert times(client) == [0.0, 600.0, 1800.0]
+    assert np.array_equal(records(client, "TRACER?at=1800")[0].values, client["TRACER"].values)
+    client.run(until="40 min")
+    third = client.snapshot()
+    client.run(until="50 min")
+    client.restore(third)
+    assert times(client) == [0.0, 600.0, 1800.0, 2400.0]
+
+
+def test_records_of_an_ended_session_are_refused_or_whole(client: Remote, server: Server) -> None:
+    with client.branch(client.snapshot()) as branch:
+        recorded = server.engine.sessions[branch.state.session].recorded
+        branch.end()
+    assert recorded is not None
+    recorded.flush()
+    with pytest.raises(NotThereError, match="earlier state"):
+        recorded.read("TRACER", 99, 0, None)
+
+
+def test_a_file_of_many_fields_is_limited(client: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = "/netcdf?variables=TRACER&recorded=true"
+    size = len(client._ask("GET", one))
+    monkeypatch.setattr(netcdf, "MOST_BYTES", size)
+    assert len(client._ask("GET", one)) == size
+    monkeypatch.setattr(netcdf, "MOST_BYTES", size // 4)
+    with pytest.raises(ServerError, match="too large for a file"):
+        client._ask("GET", one)

@@ -21,6 +21,7 @@ from airshed.serve.access.limits import Limits
 from airshed.serve.client import ServerError
 from airshed.serve.model import engine
 from airshed.serve.model.host import Host
+from airshed.serve.model.sessions import HostedSession
 
 RATE = "emissions.point.0.rate"
 
@@ -227,3 +228,25 @@ def test_a_branch_that_cannot_be_stored_leaves_no_files(tmp_path: Path, monkeypa
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b")] == []
         with main.branch() as branch:
             assert branch.step(1).step == 1
+
+
+def test_the_state_of_a_session_that_has_stopped_is_stored_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control: an unchanged state is not stored again."""
+    monkeypatch.setattr(engine, "_SAVE", 0.2)
+    monkeypatch.setattr(engine, "_IDLE_CHECK", 0.05)
+    stored: list[int] = []
+    with serving(load_case(Path("tracer-rotation"), []), folder=tmp_path) as server:
+        monkeypatch.setattr(HostedSession, "save", lambda self, *, wait=False: stored.append(self.step))
+        with airshed.connect(server.url) as client:
+            client.step(3)
+            for _ in range(100):
+                if 3 in stored:
+                    break
+                time.sleep(0.05)
+            time.sleep(0.6)
+            assert stored.count(3) == 1
+            client.step(1)
+            time.sleep(0.6)
+            assert stored.count(4) == 1

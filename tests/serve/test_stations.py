@@ -117,8 +117,13 @@ def test_a_live_session_has_the_scores_of_its_finished_run(tmp_path: Path) -> No
         early = comparison.series(session, "A", "TRACER").modelled
         assert early[0] is not None
         assert early[1:] == [None, None]
+        remote.set({"emissions.point.0.rate": "9 mol/s"})
         remote.run()
-        found = comparison.scores(session, "TRACER")
+        changed = comparison.scores(session, "TRACER")
+        remote.restart()
+        remote.run()
+        found = comparison.scores(session, "TRACER")  # at the same time and step
+        assert changed.scores[0].modelled != found.scores[0].modelled
     folder = tmp_path / "run"
     with airshed.Simulation(case, output=folder) as simulation:
         simulation.run()

@@ -55,6 +55,7 @@ def _range(text: str | None) -> tuple[float, float] | None:
 
 
 Chosen = Annotated[Selection, Depends(selection)]
+Instant = Annotated[float | None, Query(allow_inf_nan=False)]
 Names = Annotated[str, Query(max_length=10_000)]
 
 
@@ -94,7 +95,7 @@ def data_routes(requests: Requests) -> APIRouter:
 
     @routes.get("/recording/{variable}", responses=responses(MEDIA_TYPE))
     async def records(
-        session: str, variable: str, chosen: Chosen, since: float | None = None, at: float | None = None
+        session: str, variable: str, chosen: Chosen, since: Instant = None, at: Instant = None
     ) -> Response:
         """Return frames of a variable at all recorded times, at those after `since` [s], or at the last one to `at`."""
         found = requests.session(session)
@@ -161,7 +162,7 @@ def file_routes(requests: Requests) -> APIRouter:
 
     @routes.get("/netcdf", responses=responses("application/netcdf"))
     async def file(
-        session: str, variables: Names, recorded: bool = False, at: float | None = None,
+        session: str, variables: Names, recorded: bool = False, at: Instant = None,
         level: Annotated[int | None, Query(ge=0, le=2**31)] = None,
     ) -> Response:  # fmt: skip
         """Return variables as a netCDF file, whose history is the log of commands.

@@ -12,7 +12,7 @@ from airshed.core.text import suggestion
 from airshed.inverse.receptors.receptor import Receptor
 from airshed.models.air.case import Case
 from airshed.serve.fields.published import Selection, Session, frame_header
-from airshed.serve.http.data import responses
+from airshed.serve.http.data import Instant, responses
 from airshed.serve.model.requests import Requests
 from airshed.serve.model.sessions import START, iso
 from airshed.serve.origin.jobs import needed_memory
@@ -33,7 +33,7 @@ def origin_routes(requests: Requests) -> APIRouter:
     jobs = requests.origins
 
     @routes.get("", response_model=OriginState)
-    async def state(session: str, at: Annotated[float | None, Query(allow_inf_nan=False)] = None) -> Response:
+    async def state(session: str, at: Instant = None) -> Response:
         """Return the state of the computation; with `at` [s], also the expected time, or the reason against it."""
         found = requests.session(session)
         now = jobs.state(session)

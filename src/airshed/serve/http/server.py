@@ -200,8 +200,10 @@ class Server:
         self.engine.stop()
 
     def _on_event(self, event: messages.Event) -> None:
-        """Publish an event; store the tokens when the first session has its folder."""
+        """Publish an event; store the tokens when the first session has its folder; end the origins of a closed one."""
         self._hub.on_event(event)
+        if event.event == "closed" and event.session is not None:
+            self._requests.origins.forget(event.session)
         if event.event == "opened" and event.session == MAIN:
             try:
                 self.tokens.store()

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from airshed.serve.http.data import Instant
 from airshed.serve.model.requests import Requests
 from airshed.serve.protocol import stations as documents
 from airshed.serve.protocol import types
@@ -29,7 +30,7 @@ def station_routes(requests: Requests, comparison: StationComparison) -> APIRout
         return _json(await asyncio.to_thread(comparison.pairs, requests.session(session), variable))
 
     @routes.get("/scores", response_model=documents.StationScores)
-    async def scores(session: str, variable: Variable, until: float | None = None) -> Response:
+    async def scores(session: str, variable: Variable, until: Instant = None) -> Response:
         """Return bias, correlation and RMSE up to a time [s], in total, by class and by station."""
         return _json(await asyncio.to_thread(comparison.scores, requests.session(session), variable, until))
 

@@ -36,7 +36,7 @@ from airshed.serve.scenarios.names import unique_name
 from airshed.serve.stations.source import case_observations
 
 _SAVE: Final = 30.0
-"""Seconds of wall time between stored states of a session that runs."""
+"""Least seconds of wall time between two stored states of a session, besides those at snapshots."""
 
 _IDLE_CHECK: Final = 5.0
 """Seconds between checks for idle sessions while the server has no work."""
@@ -59,7 +59,7 @@ class Engine:
         self._goals = Goals(host, self._view, self._publish, self._save)
         self._replays = Replays(host, self._view, self._publish_replay)
         self._fields = FieldRequests(host, self.sessions)
-        self._saved: dict[str, float] = {}
+        self._saved: dict[str, tuple[float, int]] = {}
         self.openings: dict[str, str] = {}
         self._offered: Callable[[], Future[types.SessionState]] | None = None
         self.offered_case: RunCase | None = None
@@ -166,6 +166,7 @@ class Engine:
                         except Exception as error:
                             request.reply.set_exception(as_airshed_error(error))
                     self._fields.copy()
+                    self._save_paused()
                     self._end_idle()
                     # Each running session makes a step, and each replay a batch of steps.
                     for work, names in ((self._goals, self._goals.goals), (self._replays, self._replays.replies)):
@@ -308,7 +309,7 @@ class Engine:
         )  # fmt: skip
         parent = self.sessions.get(hosted.parent or "")
         if parent is not None and isinstance(parent.recorded, SessionRecords) and not recording.moments:
-            recording.copy(parent.recorded, seconds)
+            recording.copy(parent.recorded, min(seconds, hosted.shared))
         session.recorded = recording
         self._record(name)
 
@@ -419,7 +420,7 @@ class Engine:
         if hosted.simulation.model is not model:  # another model may have other fields
             session.shape = shape_of(hosted)
         if isinstance(session.recorded, SessionRecords) and isinstance(command, types.Restart | types.Restore):
-            session.recorded.rewind(hosted.simulation.seconds)
+            session.recorded.rewind(hosted.snapshot(getattr(command, "snapshot", START)).reach)
         self._publish_log(name)
         self.on_event(messages.Event(event="log", session=name, entry=hosted.log[-1]))
         self._publish(name, changed=not isinstance(command, types.Snapshot | types.Forget))
@@ -465,9 +466,19 @@ class Engine:
             with self._reporting_unsaved(name):
                 self.host.give("apply", name, types.Snapshot(text=DAY), AUTHOR)
                 self._publish_log(name)
-        now = time.monotonic()
-        if self._folders.folder is not None and now - self._saved.setdefault(name, now) > _SAVE:
-            self._saved[name] = now
+        self._save_changed(name)
+
+    def _save_paused(self) -> None:
+        """Store the states that sessions had reached when they stopped."""
+        for name in self.sessions.keys() & self.host.sessions.keys() - self._goals.goals.keys():
+            self._save_changed(name)
+
+    def _save_changed(self, name: str) -> None:
+        """Store the state of a session if it has changed, `_SAVE` seconds after it was last stored."""
+        now, version = time.monotonic(), self.sessions[name].state.version
+        last, stored = self._saved.setdefault(name, (now, 0))
+        if self._folders.folder is not None and version != stored and now - last > _SAVE:
+            self._saved[name] = now, version
             with self._reporting_unsaved(name):  # a full disk must not end the run
                 self.host.give("save", name)
 

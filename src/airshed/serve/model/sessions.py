@@ -2,7 +2,8 @@
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -44,12 +45,20 @@ class StoredSnapshot:
     """A snapshot with its case and description; `log` is the number of commands before it.
 
     Commands that are logged after it begin with that of the snapshot itself, unless the server stored it.
+
+    shared  time [s] after which the records of the session may be those of another run than the one that led here
     """
 
     state: SavedState
     case: RunCase
     about: types.SnapshotInfo
     log: int
+    shared: float = inf
+
+    @property
+    def reach(self) -> float:
+        """Time up to which the records of the session are those of the run that led here [s]."""
+        return min(self.about.seconds, self.shared)
 
     @property
     def commands(self) -> int:
@@ -63,6 +72,7 @@ class HostedSession:
 
     log      commands that changed the state, in order; it has no steps, which do not depend on commands
     parent   session from which it branched off
+    shared   time up to which the records of the parent are those of this run [s]
     scenario name of the difference from the parent
     notices  losses and changes of a resumed session, and the reasons why other sessions could not be resumed
     log_bytes  size of the log as JSON
@@ -72,6 +82,7 @@ class HostedSession:
     log: list[types.LogEntry] = field(default_factory=list)
     snapshots: dict[str, StoredSnapshot] = field(default_factory=dict)
     parent: str | None = None
+    shared: float = inf
     scenario: str = ""
     store: FolderStore | None = None
     notices: list[str] = field(default_factory=list)
@@ -200,6 +211,8 @@ class HostedSession:
         """Restore a snapshot, with the settings of its time."""
         stored = self.snapshot(snapshot)
         self.simulation.restore(stored.state, stored.case)
+        for each in self.snapshots.values():  # later records will be of another run
+            each.shared = min(each.shared, stored.reach)
 
     def save(self, *, wait: bool = False) -> None:
         """Store the state with the log on disk, if the session has a folder."""
@@ -236,13 +249,16 @@ def undo_name(change: int) -> str:
 def branch_of(parent: HostedSession, command: types.Branch, author: str, of: str) -> HostedSession:
     """Return a session that continues from a snapshot of another, with changes; its log starts with its parent's."""
     if command.snapshot is None:
-        log, simulation = parent.log, parent.simulation.branch()
+        log, simulation, shared = parent.log, parent.simulation.branch(), inf
     else:
         stored = parent.snapshot(command.snapshot)
-        log = parent.log[: stored.commands]
+        log, shared = parent.log[: stored.commands], stored.reach
         simulation = parent.simulation.branch(stored.state, stored.case)
-    earlier = {each: other for each, other in parent.snapshots.items() if each == START or other.log < len(log)}
-    branch = HostedSession(simulation, list(log), earlier, parent=of, scenario=command.scenario)
+    earlier = {
+        each: replace(other, shared=min(other.shared, shared))
+        for each, other in parent.snapshots.items() if each == START or other.log < len(log)
+    }  # fmt: skip
+    branch = HostedSession(simulation, list(log), earlier, parent=of, shared=shared, scenario=command.scenario)
     if command.changes:
         with closed_on_error(branch):
             branch.apply(types.Set(changes=command.changes), author, undo=0)

@@ -25,7 +25,7 @@ from airshed.serve.model.store import document_of
 from airshed.serve.protocol.origin import Origin, OriginRequest, OriginState
 
 _RESULTS: Final = 16
-"""Results that are stored; the oldest ones are discarded."""
+"""Results that are stored besides those in view; the oldest ones are discarded."""
 
 _PER_RUN: Final = 4.0
 """Time of an adjoint relative to the estimate of its forward run, until one is measured."""
@@ -80,6 +80,7 @@ class OriginJobs:
                 self._show(session, request, self._results[key])
                 return
             _check_memory(case)
+            self._hide(session)
             self._job = self._begun(session, request, key, document, self.expected(case, request.at))
             threading.Thread(target=self._follow, args=(self._job,), daemon=True).start()
 
@@ -101,7 +102,13 @@ class OriginJobs:
                 self._job.is_cancelled = True
                 self._job.process.kill()
             else:
-                self._ended.pop(session, None)
+                self._hide(session)
+
+    def forget(self, session: str) -> None:
+        """End the computation of a session that has ended, and remove its result."""
+        self.cancel(session)
+        with self._lock:
+            self._hide(session)
 
     def map_of(self, session: str, pollutant: str) -> AnyArray:
         """Return the sum of contributions of emission [mol/mol] of a pollutant, or of all with an empty name."""
@@ -187,9 +194,15 @@ class OriginJobs:
         if job.expected:
             self._pace *= elapsed / job.expected
         self._results[job.key] = job.folder
-        while len(self._results) > _RESULTS:
-            shutil.rmtree(self._results.popitem(last=False)[1], ignore_errors=True)
         self._show(job.session, job.request, job.folder)
+        shown = set(self._shown.values())
+        for key in [key for key, folder in self._results.items() if folder not in shown][:-_RESULTS]:
+            shutil.rmtree(self._results.pop(key), ignore_errors=True)
+
+    def _hide(self, session: str) -> None:
+        """Remove the result of a session from view; the lock is held."""
+        self._ended.pop(session, None)
+        self._shown.pop(session, None)
 
     def _show(self, session: str, request: OriginRequest, folder: Path) -> None:
         from airshed.serve.origin.worker import RESULT

@@ -6,10 +6,12 @@ result into the folder. It ends when its standard input ends, so that it never o
 
 import json
 import os
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -104,15 +106,18 @@ def _origin(
     )  # fmt: skip
 
 
-def _end_with_server() -> None:
-    """End this process when the server closes its standard input, or has ended."""
+def _end_with_server(folder: Path) -> None:
+    """Remove the folder, and end this process, when the server closes its standard input or has ended."""
     sys.stdin.read()
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # it has results
+        folder.parent.rmdir()
     os._exit(1)
 
 
 def main(folder: Path) -> int:
     """Compute, and return the status of the process; an error is the last line."""
-    threading.Thread(target=_end_with_server, daemon=True).start()
+    threading.Thread(target=_end_with_server, args=(folder,), daemon=True).start()
     os.nice(_NICE)
     try:
         compute(folder)

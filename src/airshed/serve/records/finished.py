@@ -44,6 +44,7 @@ class RunOutput:
     shape: Shape
     moments: Sequence[types.Moment]
     every: float
+    rewinds: int = 0
 
     @property
     def names(self) -> Sequence[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from airshed.core.errors import CaseError
 from airshed.serve.fields.formats import attributes_of, coordinates, global_attributes
 from airshed.serve.fields.published import Selection, Session
-from airshed.serve.records.recording import RecordedFields, selected
+from airshed.serve.records.recording import MOST_BYTES, RecordedFields, selected
 
 _EPOCH: Final = np.datetime64("1970-01-01", "ms")
 _TIME: Final = {
@@ -41,7 +41,12 @@ def recorded_netcdf(
 
     # the records of each field
     recorded.flush()
-    parts = {name: list(selected(recorded, session.shape, name, Selection(level=level), None, at)) for name in names}
+    parts, size = {}, 0
+    for name in dict.fromkeys(names):
+        parts[name] = list(selected(recorded, session.shape, name, Selection(level=level), None, at))
+        size += sum(values.nbytes for _, values in parts[name])
+        if size > MOST_BYTES:
+            raise CaseError("these fields are too large for a file; request fewer fields, a level, or a time")
     hours = [moment for moment, _ in parts[names[0]]]
     if not hours or any(len(each) != len(hours) for each in parts.values()):
         raise CaseError("there is no recorded hour at this time; give a later one")

@@ -7,6 +7,7 @@ has a folder, otherwise in memory. A return to an earlier state removes the late
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from threading import RLock
@@ -22,6 +23,7 @@ from airshed.core.text import suggestion
 from airshed.serve.fields.formats import METADATA, all_dims, array_metadata, attributes_of, coordinates, group_metadata
 from airshed.serve.fields.published import Copy, Selection, Shape
 from airshed.serve.protocol import types
+from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.protocol.frames import window_of
 from airshed.serve.protocol.values import Window
 
@@ -37,7 +39,7 @@ _WEATHER: Final = frozenset(
     }
 )  # fmt: skip
 """CF standard names of weather that is drawn with any field of its hour, or converts its unit."""
-_MOST_BYTES: Final = 256 * 2**20
+MOST_BYTES: Final = 256 * 2**20
 """Most bytes of a response."""
 
 
@@ -55,6 +57,10 @@ class RecordedFields(Protocol):
     @property
     def moments(self) -> Sequence[types.Moment]:
         """Times of the records."""
+
+    @property
+    def rewinds(self) -> int:
+        """Number of returns to an earlier state, after which records of the same times may differ."""
 
     def read(self, name: str, index: int, level: int | None, window: Window | None) -> AnyArray:
         """Return a field of a moment, or a part of it."""
@@ -186,6 +192,7 @@ class SessionRecords:
         if until is not None:
             self.moments = [each for each in self._store.load() if each.seconds <= until + _INSTANT]
         self._last, self._failed = self._number(self.moments[-1].seconds) if self.moments else -1, False
+        self.rewinds = 0
         self._lock, self._writer = RLock(), ThreadPoolExecutor(1, "airshed-recording")
 
     def is_due(self, seconds: float) -> bool:
@@ -200,6 +207,7 @@ class SessionRecords:
 
     def rewind(self, seconds: float) -> None:
         """Remove records after a time: the session has returned to an earlier state."""
+        self.rewinds += 1
         self._last = min(self._last, self._number(seconds) if seconds >= 0.0 else -1)
         self._submit(self._cut, seconds)
 
@@ -213,15 +221,16 @@ class SessionRecords:
                 self._submit(self._write, moment, {name: other.read(name, index, None, None) for name in names})
 
     def read(self, name: str, index: int, level: int | None, window: Window | None) -> AnyArray:
-        """Return a field of a moment, or a part of it; raises IndexError for a record that was removed."""
+        """Return a field of a moment, or a part of it; raises NotThereError for a record that was removed."""
         with self._lock:
             if index >= len(self.moments):
-                raise IndexError
+                raise NotThereError("the session has returned to an earlier state; repeat the request")
             return np.array(window_of(self._store.read(name, index), level, window, 1))
 
     def flush(self) -> None:
-        """Wait until all records so far are stored."""
-        self._writer.submit(lambda: None).result()
+        """Wait until all records so far are stored; after the end of the session they are."""
+        with suppress(RuntimeError):
+            self._writer.submit(lambda: None).result()
 
     def close(self) -> None:
         """Wait until all records are stored."""
@@ -293,13 +302,13 @@ def selected(
     layers = 1 if chosen.level is not None or len(variable.shape) < 3 else variable.shape[0]
     rows, columns = variable.shape[-2:]
     first, last, left, right = chosen.window or (0, rows, 0, columns)
-    if 4 * layers * (last - first) * (right - left) * len(indices) > _MOST_BYTES * chosen.stride**2:
+    if 4 * layers * (last - first) * (right - left) * len(indices) > MOST_BYTES * chosen.stride**2:
         raise CaseError(
             f"{len(indices)} times of {name} are too much for a response; request a level, a window, a time"
         )
     for index in indices:
         try:
             values = recorded.read(name, index, chosen.level, chosen.window)
-        except IndexError:  # the session has returned to an earlier state
+        except NotThereError:  # the session has returned to an earlier state
             return
         yield moments[index], window_of(values, None, None, chosen.stride)

@@ -27,11 +27,13 @@ Mask = npt.NDArray[np.bool_]
 class Comparison:
     """A field of two runs at their common hours.
 
+    level          above the ground; None for a field without levels
     before, after  values (hours, rows, columns) of the other run and of the scenario, NaN where a run has none
     moments        of the hours
     """
 
     cells: MapCells
+    level: int | None
     moments: Sequence[types.Moment]
     before: AnyArray
     after: AnyArray
@@ -81,7 +83,11 @@ def compared(session: Session, other: Session, name: str, level: int | None) -> 
     after = np.stack([one.read(name, index, levels[0], None) for index, _ in common])
     before = np.stack([two.read(name, there[round(each.seconds)], levels[1], None) for _, each in common])
     first = _first_different(before, after)
-    return Comparison(cells_of(session.shape.grid), [each for _, each in common[first:]], before[first:], after[first:])
+    moments = [each for _, each in common[first:]]
+    comparison = Comparison(cells_of(session.shape.grid), chosen, moments, before[first:], after[first:])
+    if not comparison.valid.any():
+        raise NotThereError(f"{name} has no values at the hours that {session.name} and {other.name} share")
+    return comparison
 
 
 def _same_cells(one: Session, other: Session) -> bool:

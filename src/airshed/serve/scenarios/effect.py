@@ -72,10 +72,10 @@ def _country_mean(found: Comparison, country: str) -> MeanEffect | None:
 
 
 def _limits(field: types.Variable, found: Comparison) -> Iterator[LimitValue]:
-    """Yield the limit values that hourly records can be compared with."""
+    """Yield the limit values that hourly records at the ground can be compared with."""
     times = [each.seconds for each in found.moments]
     hourly = len(times) > 1 and bool((np.abs(np.diff(times) - _HOUR) < _MARGIN).all())
-    if field.molar_mass is None or not hourly:
+    if field.molar_mass is None or not hourly or found.level:
         return
     for each in LIMIT_VALUES.get(field.name, ()):
         if each.is_in_force and _LENGTHS.get(each.mean, len(times) + 1) <= len(times):

@@ -135,7 +135,8 @@ class StationComparison:
         moments = session.recorded.moments
         if not moments:
             return None
-        key = session.name, id(session.recorded), species, len(moments), moments[-1].step, moments[-1].seconds
+        last, rewinds = moments[-1], session.recorded.rewinds
+        key = session.name, id(session.recorded), species, rewinds, len(moments), last.step, last.seconds
         if key not in self._pairs:
             found = pair([run], compared.of(species), compared.window, stations=compared.data.stations)
             self._pairs[key] = found if len(found.observations) else None
