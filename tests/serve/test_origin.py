@@ -1,6 +1,8 @@
 """Sources of a concentration of a session: contributions against branches, progress, cancelling, refusals."""
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -187,10 +189,13 @@ def test_a_computation_ends_with_the_server_and_a_failed_one_reports_its_error(t
     assert not folder.exists()
 
 
-def test_the_computation_of_an_ended_session_ends(remote: Remote) -> None:
+def test_the_computation_of_an_ended_session_ends(server: Server, remote: Remote) -> None:
     with remote.branch("start") as branch:
         branch._ask("POST", "/origin", OriginRequest(species="O3", place=PLACE, at=1500.0).model_dump_json())
+        job = server._requests.origins._job
         branch.end()
+    assert job is not None
+    assert job.is_cancelled
     for _ in range(200):
         with suppress(ServerError):  # until the process has ended
             remote._ask("POST", "/origin", OriginRequest(species="O3", place=PLACE, at=1400.0).model_dump_json())
@@ -223,8 +228,15 @@ def test_a_worker_without_a_server_ends(tmp_path: Path) -> None:
     assert job.process.stdin is not None
     job.process.stdin.close()  # as when the server is killed
     assert job.process.wait(20.0) != 0
-    assert not job.folder.exists()
     jobs.close()
+
+
+def test_a_worker_without_a_server_leaves_no_files(tmp_path: Path) -> None:
+    folder = tmp_path / "origin" / "1"
+    folder.mkdir(parents=True)
+    program = [sys.executable, "-m", "airshed.serve.origin.worker", str(folder)]
+    assert subprocess.run(program, stdin=subprocess.DEVNULL, check=False, timeout=60.0).returncode == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_documents_are_part_of_the_protocol(server: Server) -> None:

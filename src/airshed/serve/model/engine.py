@@ -36,7 +36,7 @@ from airshed.serve.scenarios.names import unique_name
 from airshed.serve.stations.source import case_observations
 
 _SAVE: Final = 30.0
-"""Least seconds of wall time between two stored states of a session, besides those at snapshots."""
+"""Least seconds of wall time between two stored states of a session; snapshots are stored at once."""
 
 _IDLE_CHECK: Final = 5.0
 """Seconds between checks for idle sessions while the server has no work."""

@@ -25,7 +25,7 @@ from airshed.serve.model.store import document_of
 from airshed.serve.protocol.origin import Origin, OriginRequest, OriginState
 
 _RESULTS: Final = 16
-"""Results that are stored besides those in view; the oldest ones are discarded."""
+"""Results that are stored in addition to those in view; the oldest ones are discarded."""
 
 _PER_RUN: Final = 4.0
 """Time of an adjoint relative to the estimate of its forward run, until one is measured."""
