@@ -166,7 +166,8 @@ class Engine:
                         except Exception as error:
                             request.reply.set_exception(as_airshed_error(error))
                     self._fields.copy()
-                    self._save_paused()
+                    for name in self.sessions.keys() & (self.host.sessions.keys() - self._goals.goals.keys()):
+                        self._save_changed(name)
                     self._end_idle()
                     # Each running session makes a step, and each replay a batch of steps.
                     for work, names in ((self._goals, self._goals.goals), (self._replays, self._replays.replies)):
@@ -467,11 +468,6 @@ class Engine:
                 self.host.give("apply", name, types.Snapshot(text=DAY), AUTHOR)
                 self._publish_log(name)
         self._save_changed(name)
-
-    def _save_paused(self) -> None:
-        """Store the states that sessions had reached when they stopped."""
-        for name in self.sessions.keys() & self.host.sessions.keys() - self._goals.goals.keys():
-            self._save_changed(name)
 
     def _save_changed(self, name: str) -> None:
         """Store the state of a session if it has changed, `_SAVE` seconds after it was last stored."""
