@@ -1,6 +1,6 @@
 """The effect of a scenario: a reference computation cell by cell, and controls that must change the result."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import cos, radians
 from typing import Any
 
@@ -213,3 +213,14 @@ def types_missing(name: str, since: int, until: int) -> Any:
     from airshed.serve.protocol.effect import MissingHours
 
     return MissingHours(session=name, since=3600.0 * since, until=3600.0 * until)
+
+
+def test_a_difference_needs_the_same_cells() -> None:
+    shape = session("one", np.ones((1, 2, ROWS, COLUMNS))).shape
+    moved = [
+        each.model_copy(update={"values": [value + 0.5 for value in each.values]}) for each in shape.grid.coordinates
+    ]
+    other = replace(shape, grid=shape.grid.model_copy(update={"coordinates": moved}))
+    rounded = replace(shape, grid=shape.grid.model_copy(update={"levels": []}))
+    assert shape.has_cells_of(rounded)
+    assert not shape.has_cells_of(other)

@@ -66,7 +66,7 @@ def test_a_run_that_has_ended_is_replaced_by_its_parent(air: Server, browse: Bro
         view = {"session": branch.session, "variable": "TRACER2", "places": [[1.1, -0.5]]}
         seen = browse("ends", air, {"end": branch.end}, view=view)
     for text in (seen["here"], seen["there"]):
-        assert text == f"The run “{branch.session}” has ended. This is its parent, “A plume in turning air”."
+        assert text == f"The run “{branch.state.scenario}” has ended. This is its parent, “Base run”."
     assert (seen["view"].get("session", "main"), seen["view"]["variable"]) == ("main", "TRACER2")
     assert seen["view"]["places"] == [[1.1, -0.5]]
 

@@ -22,10 +22,10 @@ test.each([["Road transport −80 %, Germany", "Road-transport-80-Germany"], ["K
   "%s is %s in a file name", (text, expected) => expect(slug(text)).toBe(expected));
 
 test("a file name has the case, the branch, the field and the hour", () => {
-  const state = (session: string, parent: string | null) => ({ session, case: "west-europe", parent }) as SessionState;
+  const state = (session: string, parent: string | null) => ({ session, case: "west-europe", parent, scenario: parent ? "Road transport −50 %, Germany" : "" }) as SessionState;
   sessions.value = { main: state("main", null), b1: state("b1", "main") };
   look({ variable: "O3" });
   expect(fileName(["2022-08-31T1500"], "png")).toBe("west-europe-2022-08-31T1500.png"); // without a model there is no field
   look({ session: "b1" });
-  expect(fileName(["series"], "csv")).toBe("west-europe-b1-series.csv");
+  expect(fileName(["series"], "csv")).toBe("west-europe-Road-transport-50-Germany-series.csv");
 });

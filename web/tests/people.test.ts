@@ -80,7 +80,7 @@ describe("a run that has ended", () => {
   it("is replaced by its parent, otherwise by an older ancestor", () => {
     expect(nearest(lineage, all)).toEqual({ session: "b2", said: "" });
     expect(nearest(lineage, left("b1", "main"))).toEqual({ session: "b1", said: "The run “No ships” has ended. This is its parent, “Road transport −80 %”." });
-    expect(nearest(lineage, left("main"))).toEqual({ session: "main", said: "The run “No ships” has ended. This is the nearest run, “Western Europe”." });
+    expect(nearest(lineage, left("main"))).toEqual({ session: "main", said: "The run “No ships” has ended. This is the nearest run, “Base run”." });
   });
 
   it("is not mistaken for another one of the same session", () => {

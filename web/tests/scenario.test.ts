@@ -2,12 +2,14 @@
 import { expect, test } from "vitest";
 import "./browser";
 import { asOptions, asToml, leversOf, nameOfChanges, valuesByPath, type Lever } from "../src/state/levers";
-import { nameIn } from "../src/state/names";
+import { sameGrid } from "../src/state/compared";
+import { nameIn } from "../src/state/run_names";
 import { countryOf, patchOf, startOf, type Change } from "../src/state/scenario";
 import { catchingUp } from "../src/state/together";
 import names from "../../tests/serve/scenario_names.json";
+import { gridInfo } from "./samples";
 import words from "../../tests/serve/levers.json";
-import type { SessionState, SnapshotInfo } from "../src/protocol/types";
+import type { GridInfo, SessionState, SnapshotInfo } from "../src/protocol/types";
 
 type Words = Record<string, { text: string; keys?: Lever["keys"] }>;
 
@@ -54,6 +56,8 @@ test("a run is named by its scenario", () => {
   const all = { main: state({}), b1: state({ session: "b1", parent: "main", scenario: "Wind off" }), b2: state({ session: "b2", parent: "b1" }) };
   expect(["main", "b1", "b2", "gone"].map((each) => nameIn(all, each))).toEqual(["Base run", "Wind off", "Copy of Wind off", "gone"]);
   expect(nameIn({ ...all, b3: state({ session: "b3", title: "Queensland" }) }, "b3")).toBe("Queensland");
+  const day = { ...all, recorded: state({ session: "recorded", recorded: true }) };
+  expect(["recorded", "main", "b1"].map((each) => nameIn(day, each))).toEqual(["Recorded day", "Live run", "Wind off"]);
 });
 
 test("the earlier run catches up", () => {
@@ -69,4 +73,9 @@ test("the whole day is compared from its start", () => {
   expect(startOf([start, day])?.snapshot).toBe("s0");
   expect(startOf([start])?.snapshot).toBe("start");
   expect(startOf([])).toBeNull();
+});
+
+test("runs on other cells are not compared", () => {
+  const grid = (west: number, kind = "lonlat") => ({ ...gridInfo([west, west + 1], [50, 51]), kind }) as GridInfo;
+  expect([grid(0), grid(1e-6), grid(0.1), grid(0, "projected")].map((each) => sameGrid(grid(0), each))).toEqual([true, true, false, false]);
 });

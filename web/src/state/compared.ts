@@ -2,7 +2,8 @@
 import { computed } from "@preact/signals";
 import { clock } from "../maths/format";
 import { command } from "./actions";
-import { arrived, past, sessions } from "./store";
+import type { GridInfo } from "../protocol/types";
+import { arrived, infos, past, sessions } from "./store";
 import { displayedTime, view, watched } from "./view";
 
 const INSTANT = 1;
@@ -22,6 +23,23 @@ export const comparedTime = computed<number | null>(() => {
   if (!one || !other) return null;
   return displayedTime.value ?? past(one).together(past(other));
 });
+
+/** Greatest distance of positions that a recording rounds, in their unit. */
+const ROUNDED = 1e-3;
+
+/** Return whether two grids have the same cells; levels may be recorded or not. */
+export function sameGrid(one: GridInfo, other: GridInfo): boolean {
+  if (one.kind !== other.kind || one.rows !== other.rows || one.columns !== other.columns) return false;
+  const axes = new Map(other.coordinates.map((each) => [each.name, each.values]));
+  return one.coordinates.filter((each) => each.name !== "level" && axes.has(each.name))
+    .every((each) => each.values.every((value, k) => Math.abs(value - (axes.get(each.name)?.[k] ?? NaN)) < ROUNDED));
+}
+
+/** Return whether two runs are of the same model on the same grid, so that they can be compared. */
+export function isComparable(one: string, other: string): boolean {
+  const [first, second] = [infos.value[one], infos.value[other]];
+  return !!first && !!second && first.state.model === second.state.model && sameGrid(first.grid, second.grid);
+}
 
 /** Return whether a run has computed a time. */
 export const hasTime = (name: string, seconds: number): boolean => (sessions.value[name]?.seconds ?? Infinity) >= seconds - INSTANT;

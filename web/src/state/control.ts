@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { storeName } from "../protocol/access";
 import type { Control } from "../protocol/types";
 import { requested } from "./actions";
-import { wordsOf } from "./ended";
+import { nameOf } from "./names";
 import { isReader, nameWanted } from "./people";
 import { hasModel } from "./playback";
 import { controls, http, identity, link, notify, sessions } from "./store";
@@ -11,8 +11,6 @@ import { view } from "./view";
 
 /** Whether this page may change and run a run: it has a model, and the page is not a reader's. */
 export const canSteer = (name = view.value.session): boolean => hasModel(name) && !isReader.value;
-
-const labelOf = (name: string): string => (sessions.value[name] ? wordsOf(sessions.value[name]) : name);
 
 const update = (name: string, control: Control | null): void => {
   if (control) controls.value = { ...controls.value, [name]: control };
@@ -64,7 +62,7 @@ export function followControl(): void {
   let before: Record<string, Control> = {};
   effect(() => {
     for (const [name, now] of Object.entries(controls.value)) {
-      const said = outcome(before[name], now, labelOf(name));
+      const said = outcome(before[name], now, nameOf(name));
       if (said) queueMicrotask(() => notify("done", said));
     }
     before = controls.value;

@@ -15,7 +15,7 @@ const WAIT = 500; // ms between a record and the request
 
 /** The country of the changes of the other run. */
 export const country = computed(() => {
-  const sets = activeChanges(logs.value[view.value.other ?? ""] ?? [], levers.value).filter((each) => each.command["kind"] === "set");
+  const sets = activeChanges(logs.value[view.value.other ?? ""] ?? []).filter((each) => each.command["kind"] === "set");
   return sets.map((each) => countryOf(each.command["changes"] as Record<string, unknown>, levers.value)).findLast(Boolean) ?? "";
 });
 

@@ -1,6 +1,7 @@
 // Runs that have ended: the page falls back to the nearest ancestor that is left, with a sentence.
 import { signal } from "@preact/signals";
 import type { SessionState } from "../protocol/types";
+import { nameIn } from "./run_names";
 
 /** A run and its ancestors, each with the words that name it; without words the name is not known. */
 export type Lineage = [session: string, words: string][];
@@ -11,10 +12,8 @@ const PARAMETER = /[#&]run=([^&]+)/;
 /** The lineage of the displayed run, which remains when the run has ended. */
 export const lineage = signal<Lineage>([]);
 
-/** Return the words that name a run: its scenario, or its title. */
-export function wordsOf(state: SessionState): string {
-  return (state as { scenario?: string }).scenario || (state.parent ? state.session : state.title || state.case);
-}
+/** Return the words that name a run in an address, whichever other runs there are: its scenario, or its title. */
+const wordsOf = (state: SessionState): string => state.scenario || (state.parent ? state.session : state.title || state.case);
 
 /** Return a run and its ancestors, as far as they are there. */
 export function lineageOf(name: string, all: Record<string, SessionState>): Lineage {
@@ -28,7 +27,7 @@ export function nearest(of: Lineage, all: Record<string, SessionState>): { sessi
   const at = of.findIndex(([name, words]) => all[name] && (!words || wordsOf(all[name]) === words));
   const [first, found] = [of[0], of[at]];
   if (!first || !found) return null;
-  return { session: found[0], said: at === 0 ? "" : endOf(first, found[1], at === 1) };
+  return { session: found[0], said: at === 0 ? "" : endOf(first, nameIn(all, found[0]), at === 1) };
 }
 
 /** Return the sentence for a run that has ended. */

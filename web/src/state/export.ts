@@ -11,11 +11,12 @@ import { fieldText, titleOf } from "./fields";
 import { heightText } from "./heights";
 import { momentText } from "./highest";
 import { covered } from "./layout";
+import { nameOf } from "./names";
 import { positionName } from "./place_names";
 import { marked, profiles, series } from "./places";
 import { colours, comparing, range, unit } from "./scale";
 import { pairs, pollutant } from "./stations";
-import { http, info, level, notify, past, placeOf, session, sessions, shown, variable } from "./store";
+import { http, info, level, notify, past, placeOf, session, shown, variable } from "./store";
 import { displayedTime, movingTime, playhead, showTime, view, watched } from "./view";
 
 export interface Saving {
@@ -142,8 +143,8 @@ function freeArea(maps: HTMLElement): Part {
 
 function caption(): Caption {
   const field = variable.value;
-  const names = watched.value.map((each) => sessions.value[each]?.title || each);
-  const runs = comparing.value ? `${watched.value[1]} minus ${watched.value[0]}` : [...new Set(names)].join(", ");
+  const names = watched.value.map(nameOf);
+  const runs = [session.value?.title, comparing.value ? `${names[1]} minus ${names[0]}` : isNamed() && names.join(" | ")].filter(Boolean).join(": ");
   const height = field && field.dims.length > 2 ? heightText(info.value?.grid.levels ?? [], level.value, field.shape[0]) : "";
   return {
     title: [field && fieldText(field), comparing.value && "difference"].filter(Boolean).join(", "),
@@ -152,11 +153,14 @@ function caption(): Caption {
   };
 }
 
+/** Whether the displayed run is one of several, or has a name of its own. */
+const isNamed = (): boolean => watched.value.length > 1 || !!session.value?.parent;
+
 /** Return the series of the marked places as columns. */
 function columnsOf(curves: typeof series.value): Column[] {
   const runs = watched.value.length;
   return curves.filter((each) => each.points.length > 1)
-    .map((each, k) => ({ title: titleFor(Math.floor(k / runs), runs > 1 ? watched.value[k % runs] : undefined), points: each.points }));
+    .map((each, k) => ({ title: titleFor(Math.floor(k / runs), runs > 1 ? nameOf(watched.value[k % runs] ?? "") : undefined), points: each.points }));
 }
 
 function titleFor(place: number, run?: string): string {
@@ -169,7 +173,7 @@ function titleFor(place: number, run?: string): string {
 /** Return a name of a file: the case, the run where it is a branch, the field, and the rest. */
 export function fileName(rest: readonly string[], ending: string): string {
   const now = session.value;
-  const run = now?.parent ? [slug(now.session)] : [];
+  const run = now?.parent ? [slug(nameOf(now.session))] : [];
   return `${[slug(now?.case ?? "airshed"), ...run, slug(variable.value?.name ?? ""), ...rest].filter(Boolean).join("-")}.${ending}`;
 }
 

@@ -7,6 +7,7 @@ import type { OriginState } from "../protocol/types";
 import { requested } from "./actions";
 import { overlay } from "./overlay";
 import { formulaOf } from "./fields";
+import { positionName } from "./place_names";
 import { playing } from "./playback";
 import { unit } from "./scale";
 import { geography, http, info, past, placeOf, recorded, session, variable, variables } from "./store";
@@ -58,7 +59,7 @@ export interface Where {
 export const choices = computed<Where[]>(() => {
   const marked = view.value.places.flatMap((place, k): Where[] => {
     const at = placeOf(place);
-    return at ? [{ id: `place ${k + 1}`, name: `Place ${k + 1}`, at }] : [];
+    return at ? [{ id: `place ${k + 1}`, name: positionName(place) || `Place ${k + 1}`, at }] : [];
   });
   const cities = (geography.value?.cities ?? []).map((each): Where => ({ id: each.name, name: each.name, at: [each.lon, each.lat] }));
   return [...marked.reverse(), ...cities];

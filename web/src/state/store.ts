@@ -8,7 +8,8 @@ import { Link, type Connection } from "../protocol/link";
 import type { City, Control, GraticuleLine, GridInfo, LogEntry, ModelInfo, ServerEvent, SessionState, Summary, Variable } from "../protocol/types";
 import { isSite, Site } from "../protocol/recorded_site";
 import { recentField } from "./favourites";
-import { endOf, lineage, lineageOf, nearest, wordsOf } from "./ended";
+import { endOf, lineage, lineageOf, nearest } from "./ended";
+import { nameIn } from "./run_names";
 import { Past } from "./past";
 import { changed, heard, ownName } from "./people";
 import { displayedTime, look, view } from "./view";
@@ -289,7 +290,7 @@ function fallBack(): void {
   const left = nearest(lineage.peek(), all);
   const best = left?.session ?? bestOf(Object.values(all)) ?? "main";
   const ended = lineage.peek()[0];
-  const text = left?.said ?? (ended && all[best] ? endOf(ended, wordsOf(all[best]), false) : "");
+  const text = left?.said ?? (ended && all[best] ? endOf(ended, nameIn(all, best), false) : "");
   look({ session: best, other: null });
   if (text) notify("done", text);
 }

@@ -1,11 +1,14 @@
 // Runs that test a line of the ranking: with a smaller source, and the measured change next to the predicted one.
 import { effect, signal } from "@preact/signals";
 import { cellAt, positionOf, type Place } from "../maths/grid";
+import { clock } from "../maths/format";
 import { predicted, type Ranked } from "../maths/sources";
 import type { Origin } from "../protocol/types";
 import { command } from "./actions";
+import { nameOfChanges } from "./levers";
 import { hasModel } from "./playback";
-import { geography, grid, http, infos, learn, notify, recorded, sessions } from "./store";
+import { levers, open, present } from "./scenario";
+import { geography, grid, http, notify, recorded, sessions } from "./store";
 import { look, view } from "./view";
 
 /** Remaining part of a source that a trial cuts. */
@@ -29,19 +32,27 @@ export const trials = signal<Trial[]>([]);
 export const trialOf = (of: Origin, line: string): Trial | undefined =>
   trials.value.findLast((each) => each.line === line && each.of.time === of.time && each.of.place === of.place && each.of.request.species === of.request.species);
 
+/** Return the factor of a source with the cut, from its present one. */
+const cut = (now: unknown): number => Number(((typeof now === "number" ? now : 1) * FACTOR).toPrecision(6));
+
+/** Show the effect of a trial on the whole map, in the panel of scenarios. */
+export const showEffect = (of: Trial): void => look({ other: of.session, compare: "swipe", panel: "scenario" });
+
 /** Run a branch from the start with a smaller source, up to the time of the concentration. */
 export async function tryCut(line: Ranked, of: Origin): Promise<void> {
   const parent = view.value.session;
-  if (!hasModel()) return notify("problem", "A trial needs the model: make the recorded day live first.");
-  const changes = { [`emissions.scale.${line.scale}`]: FACTOR };
-  const made = (await command(parent, { kind: "branch", snapshot: START, changes }))?.branch;
+  if (!hasModel()) {
+    look({ panel: "scenario" }); // which offers to make it live
+    return notify("done", "A trial needs the running model. Make the recorded day live first.");
+  }
+  const path = `emissions.scale.${line.scale}`;
+  const changes = { [path]: cut(present.value[path]) };
+  const made = await open(parent, START, changes, nameOfChanges(changes, levers.value, present.value));
   if (!made) return;
-  sessions.value = { ...sessions.value, [made.session]: made };
   trials.value = [...trials.value, { session: made.session, line: line.id, name: line.name, of, predicted: predicted(line.value, FACTOR), measured: null }];
-  if (!infos.value[made.session]) await learn(made.session);
-  look({ other: made.session });
+  look({ other: made.session, compare: "swipe" });
   await command(made.session, { kind: "run", until: of.request.at });
-  notify("done", `A run with 20 % less (${line.name}) has started.`);
+  notify("done", `“${made.scenario}” starts at ${clock(made.time)}.`);
 }
 
 /** Measure the effect of each trial once its run has recorded the time of the concentration. */

@@ -3,19 +3,23 @@ import { computed, effect, signal } from "@preact/signals";
 import { clock } from "../maths/format";
 import type { Command, LogEntry, SessionState, SnapshotInfo } from "../protocol/types";
 import { command, leaveComparison } from "./actions";
-import { leversOf, nameOfChanges, type Lever } from "./levers";
+import { commandText, type LogContext } from "./log_words";
 import { nameOf } from "./names";
-import { open } from "./scenario";
-import { http, info, learn, logs, notify, session, sessions } from "./store";
+import { placeName } from "./place_names";
+import { levers, open } from "./scenario";
+import { http, learn, logs, notify, session, sessions, variables } from "./store";
 import { look, showTime, view } from "./view";
 
 /** A change that acts on a run. */
 export interface PastChange {
   number: number;
-  words: string;
   seconds: number;
   author: string;
   command: Record<string, unknown>;
+}
+
+interface NamedChange extends PastChange {
+  words: string;
 }
 
 /** A change that was undone, and the way to it. */
@@ -34,12 +38,12 @@ const undone = signal<Undone[]>([]);
 const made = new Map<string, string>();
 
 /** Return the changes that act on a run: without those before a return to an earlier state. */
-export function activeChanges(log: LogEntry[], levers: Lever[]): PastChange[] {
+export function activeChanges(log: LogEntry[]): PastChange[] {
   let found: PastChange[] = [];
   for (const { number, seconds, author, command: of } of log) {
     if (of["kind"] === "restart") found = [];
     else if (of["kind"] === "restore") found = found.filter((each) => each.number < firstAfter(String(of["snapshot"])));
-    else if (CHANGES.includes(String(of["kind"]))) found = [...found, { number, words: wordsOf(of, levers), seconds, author, command: of }];
+    else if (CHANGES.includes(String(of["kind"]))) found = [...found, { number, seconds, author, command: of }];
   }
   return found;
 }
@@ -47,15 +51,12 @@ export function activeChanges(log: LogEntry[], levers: Lever[]): PastChange[] {
 /** Return the number of the first change that a snapshot leaves out: of before-3 and s3 the third one. */
 const firstAfter = (snapshot: string): number => Number(/\d+$/.exec(snapshot)?.[0] ?? 0);
 
-/** Return a change in words: "Road transport −80 %, Germany", "O3 was painted". */
-export function wordsOf(of: Record<string, unknown>, levers: Lever[]): string {
-  if (of["kind"] === "set") return nameOfChanges(of["changes"] as Record<string, unknown>, levers, {});
-  if (of["kind"] === "release") return `Release of ${String(of["species"])}, ${String(of["rate"])} ${String(of["unit"] ?? "kg/s")}`;
-  if (of["kind"] === "paint") return `${String(of["variable"])} painted: ${String(of["operation"] ?? "set")} ${String(of["value"])}`;
-  return String(of["kind"]);
-}
+/** The words of the displayed run that names of changes contain. */
+export const context = computed<LogContext>(() => ({ levers: levers.value, variables: variables.value, placeName }));
 
-export const changes = computed<PastChange[]>(() => activeChanges(logs.value[view.value.session] ?? [], info.value ? leversOf(info.value.settings) : []));
+/** The changes of the displayed run, each in words. */
+export const changes = computed<NamedChange[]>(() =>
+  activeChanges(logs.value[view.value.session] ?? []).map((each) => ({ ...each, words: commandText(each.command, context.value) })));
 export const canRedo = computed(() => undone.value.at(-1)?.words ?? null);
 
 /** The state before a change; null where it is no longer stored. */
@@ -77,7 +78,8 @@ export const forgetUndone = (): void => void (undone.value = []);
 
 /** Undo a change, by default the last one. */
 export async function undo(number: number | undefined = changes.value.at(-1)?.number): Promise<void> {
-  const [name, state] = [view.value.session, session.value];
+  const [name, state, { other }] = [view.value.session, session.value, view.value];
+  if (number === undefined && other && sessions.value[other]?.parent === name) return leaveScenario(other);
   const change = changes.value.find((each) => each.number === number);
   if (!state || !change) return notify("problem", "There is nothing to undo.");
   const before = stateBefore(change.number);
@@ -88,8 +90,18 @@ export async function undo(number: number | undefined = changes.value.at(-1)?.nu
   else await undoInBranch(name, state, before, later);
 }
 
+/** Show the base run alone: its scenario stays in the list of runs. */
+function leaveScenario(other: string): void {
+  const { compare } = view.value;
+  const words = nameOf(other);
+  leaveComparison();
+  look({ other: null });
+  undone.value = [...undone.value, { words, redo: async () => look({ other, compare }) }];
+  notify("done", `Undone: ${words}. Its run stays in the list.`);
+}
+
 /** Return to the state before changes: nothing was computed with them. */
-async function undoHere(name: string, before: SnapshotInfo, later: PastChange[]): Promise<void> {
+async function undoHere(name: string, before: SnapshotInfo, later: NamedChange[]): Promise<void> {
   if (!(await command(name, { kind: "restore", snapshot: before.snapshot }))) return;
   await learn(name);
   const words = later.map((each) => each.words).join(", ");
@@ -101,7 +113,7 @@ async function undoHere(name: string, before: SnapshotInfo, later: PastChange[])
 }
 
 /** Continue in a run from before changes; the hours that were computed with them stay. */
-async function undoInBranch(name: string, state: SessionState, before: SnapshotInfo, later: PastChange[]): Promise<void> {
+async function undoInBranch(name: string, state: SessionState, before: SnapshotInfo, later: NamedChange[]): Promise<void> {
   const key = `${name} ${before.snapshot}`;
   const known = sessions.value[made.get(key) ?? ""] ?? null;
   const found = known ?? (await open(name, before.snapshot, {}, ""));

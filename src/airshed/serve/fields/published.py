@@ -62,6 +62,22 @@ class Shape:
             raise CaseError(f"there is no variable {name!r}; {suggestion(name, self.variables)}")
         return self.variables[name]
 
+    def has_cells_of(self, other: "Shape") -> bool:
+        """Return whether the cells of two maps have the same positions; levels and bounds may be recorded or not."""
+        if self.grid is other.grid:
+            return True
+        axes = [
+            {each.name: each.values for each in grid.coordinates if each.name != "level"}
+            for grid in (self.grid, other.grid)
+        ]
+        common = axes[0].keys() & axes[1].keys()
+        same = (self.grid.kind, self.grid.rows, self.grid.columns) == (
+            other.grid.kind,
+            other.grid.rows,
+            other.grid.columns,
+        )
+        return same and bool(common) and all(np.allclose(axes[0][name], axes[1][name]) for name in common)
+
     def on_map(self, variable: types.Variable, values: AnyArray) -> AnyArray:
         """Return the values of a field on the map (..., lat, lon), NaN where there is no cell."""
         return values if self.packing is None or not variable.dims else self.packing.spread(values)

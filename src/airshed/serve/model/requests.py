@@ -72,7 +72,8 @@ class Requests:
         less  another session, whose values are subtracted
         """
         if less is not None:
-            self.session(less)
+            if not self.session(session).shape.has_cells_of(self.session(less).shape):
+                raise CaseError(f"{name} of {session} and of {less} are on different grids; compare runs of one grid")
             one, two = await asyncio.gather(self.copy(session, name), self.copy(less, name))
             return one.less(two)
         found = self.session(session)

@@ -64,7 +64,7 @@ def compared(session: Session, other: Session, name: str, level: int | None) -> 
     """
     # the field in both runs
     field, again = session.shape.variable(name), other.shape.variable(name)
-    if field.shape[-2:] != again.shape[-2:] or field.unit != again.unit or not _same_cells(session, other):
+    if field.shape[-2:] != again.shape[-2:] or field.unit != again.unit or not session.shape.has_cells_of(other.shape):
         raise CaseError(
             f"{name} of {session.name} and of {other.name} are on different grids; compare runs of one grid"
         )
@@ -88,15 +88,6 @@ def compared(session: Session, other: Session, name: str, level: int | None) -> 
     if not comparison.valid.any():
         raise NotThereError(f"{name} has no values at the hours that {session.name} and {other.name} share")
     return comparison
-
-
-def _same_cells(one: Session, other: Session) -> bool:
-    """Return whether the cells of two maps have the same positions; levels and bounds may be recorded or not."""
-    axes = [
-        {each.name: each.values for each in run.shape.grid.coordinates if each.name != "level"} for run in (one, other)
-    ]
-    common = axes[0].keys() & axes[1].keys()
-    return bool(common) and all(np.allclose(axes[0][name], axes[1][name]) for name in common)
 
 
 def _recorded(session: Session, name: str) -> RecordedFields:

@@ -1,8 +1,7 @@
 // The log of a run as sentences; the commands themselves are behind a disclosure.
-import { leversOf } from "../../state/levers";
 import { entryText } from "../../state/log_words";
-import { placeName } from "../../state/place_names";
-import { info, logs, variables } from "../../state/store";
+import { info, logs } from "../../state/store";
+import { context } from "../../state/undo";
 import { view } from "../../state/view";
 
 const MOST = 40;
@@ -13,7 +12,6 @@ export function LogSection() {
   const about = info.value;
   if (!about) return null;
   const entries = (logs.value[view.value.session] ?? []).filter((each) => !QUIET.includes(String(each.command["kind"])));
-  const context = { levers: leversOf(about.settings), variables: variables.value, placeName };
   return (
     <section aria-label="Log">
       <h2>Log</h2>
@@ -22,7 +20,7 @@ export function LogSection() {
         {entries.slice(-MOST).reverse().map((each) => (
           <li key={each.number}>
             <details>
-              <summary>{entryText(each, about.start, context)}</summary>
+              <summary>{entryText(each, about.start, context.value)}</summary>
               <code>step {each.step}: {JSON.stringify(each.command)}</code>
             </details>
           </li>

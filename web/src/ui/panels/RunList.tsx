@@ -4,9 +4,10 @@ import { clock } from "../../maths/format";
 import type { SessionState } from "../../protocol/types";
 import { branch, close } from "../../state/actions";
 import { asOptions, asToml } from "../../state/levers";
+import { isComparable } from "../../state/compared";
 import { nameOf } from "../../state/names";
 import { hasModel } from "../../state/playback";
-import { levers, rename } from "../../state/scenario";
+import { rename } from "../../state/scenario";
 import { logs, notify, sessions } from "../../state/store";
 import { activeChanges } from "../../state/undo";
 import { look, view, type Compare } from "../../state/view";
@@ -38,10 +39,10 @@ function Run({ of }: { of: SessionState }) {
   return (
     <li class="run" data-run={of.session}>
       <button type="button" aria-pressed={of.session === present} title={`Show “${name}” alone`} onClick={() => look({ session: of.session, other: null })}>
-        <b>{name}</b> <span>{of.recorded ? "recorded" : `${clock(of.time)} · ${of.status}`}</span>
+        <b>{name}</b> <span>{of.recorded ? "no model" : `${clock(of.time)} · ${of.status}`}</span>
       </button>
       <div class="actions">
-        {of.session !== present && (
+        {of.session !== present && isComparable(present, of.session) && (
           <button type="button" class="quiet" aria-pressed={other === of.session} aria-label={`Compare with ${name}`}
             onClick={() => look({ other: other === of.session ? null : of.session })}>compare</button>
         )}
@@ -53,7 +54,7 @@ function Run({ of }: { of: SessionState }) {
 }
 
 function More({ of, name }: { of: SessionState; name: string }) {
-  const changes = Object.assign({}, ...activeChanges(logs.value[of.session] ?? [], levers.value).filter((each) => each.command["kind"] === "set")
+  const changes = Object.assign({}, ...activeChanges(logs.value[of.session] ?? []).filter((each) => each.command["kind"] === "set")
     .map((each) => each.command["changes"])) as Record<string, unknown>;
   const has = Object.keys(changes).length > 0;
   return (

@@ -1,12 +1,14 @@
 // The card of a scenario: menus in plain words, the name that is made of them, and the start.
-import { canSetUp, goingLive, liveRun, makeLive, progress, showLive } from "../../state/opening";
 import type { KeyKind, Lever } from "../../state/levers";
 import { cardOpen, draft, edit, firstChange, levers, madeName, openCard, ownName, patch, present, startAt, tryScenario, type Change } from "../../state/scenario";
 import { session } from "../../state/store";
 import { Icon } from "../frame/icons";
+import { NeedsModel } from "./NeedsModel";
+
+const ASKED = "What would half of the road traffic in Germany change? The running model of this recorded day can answer.";
 
 export function ScenarioCard() {
-  if (session.value?.recorded) return <NeedsModel />;
+  if (session.value?.recorded) return <NeedsModel name="What if …" text={ASKED} />;
   if (!levers.value.length) return <p class="empty">This model has no settings in plain words. See the tab Settings.</p>;
   if (!cardOpen.value) {
     return (
@@ -17,19 +19,6 @@ export function ScenarioCard() {
     );
   }
   return <Card />;
-}
-
-/** A recorded day has no model: a scenario needs one. */
-function NeedsModel() {
-  return (
-    <section aria-label="What if">
-      <h2>What if …</h2>
-      <p>This is a recorded day. A scenario needs the running model.</p>
-      {progress.value ? <p class="empty" role="status">{goingLive.value ? "The model is being prepared" : "A live run begins"}: {progress.value} …</p>
-        : liveRun.value ? <div class="actions"><button type="button" class="main" onClick={showLive}>Show the live run</button></div>
-        : canSetUp.value && <div class="actions"><button type="button" class="main" onClick={() => void makeLive()}>Make it live</button></div>}
-    </section>
-  );
 }
 
 function Card() {

@@ -5,7 +5,7 @@ import { number } from "../../../maths/format";
 import { GROUPINGS, ranking, reach, sums, type Grouping, type Ranked, type Row } from "../../../maths/sources";
 import type { Origin } from "../../../protocol/types";
 import { amountUnit, mapShown, pollutant } from "../../../state/origin";
-import { FACTOR, trialOf, tryCut } from "../../../state/trials";
+import { FACTOR, showEffect, trialOf, tryCut } from "../../../state/trials";
 import { momentText, nameOfCountry, nameOfPollutant } from "./names";
 
 export function Result({ of }: { of: Origin }) {
@@ -110,6 +110,7 @@ function Line({ line, most, of }: { line: Ranked; most: number; of: Origin }) {
       {trial && (
         <small role="status">
           {Math.round(100 * (1 - FACTOR))} % less: predicted {signed(trial.predicted, of)}, {trial.measured === null ? "measuring in a new run …" : `measured ${signed(trial.measured, of)}`}
+          {" "}<button type="button" class="quiet" onClick={() => showEffect(trial)}>Effect on the map</button>
         </small>
       )}
     </li>
