@@ -69,6 +69,33 @@ def test_the_visit_is_possible_and_accessible_on_every_screen(
     visit(recorded, browse, size, theme, PANELS)
 
 
+@pytest.fixture(scope="module")
+def offered(chromium: str) -> Iterator[Server]:
+    """The recorded day, whose model can be set up, with few cells and without a spin-up."""
+    session = recorded_session(load_case("west-europe"))
+    assert session is not None
+    with serving(None) as server:
+        server.engine.show(session)
+        few = ["run.threads=1", "grid.spacing=1 deg", "time.spinup=0 h", "time.length=12 h"]
+        server.engine.offer(load_case("west-europe", few))
+        yield server
+
+
+@pytest.mark.standard
+def test_a_visitor_halves_the_traffic_of_a_country(offered: Server, browse: Browse) -> None:
+    pictures = os.environ.get("AIRSHED_PICTURES")
+    seen = browse("wonders", offered, width=1440, height=900, city="Cologne", pictures=pictures)
+    assert seen["name"] == "Road transport −50 %, Germany"
+    assert seen["runs"] == ["Recorded day", "Live run", seen["name"]]
+    assert f"Effect on Ozone\n{seen['name']}, compared with Live run" in seen["words"]
+    found = re.search(r"Place 1, (?:near )?Cologne\n([+−][\d.]+) µg/m³\n?\s*([\d.]+) → ([\d.]+)", seen["words"])
+    assert found is not None, seen["words"]
+    change = float(found[1].replace("−", "-"))
+    assert change > 0.1  # at night, less nitric oxide leaves more ozone in the city
+    assert float(found[3]) - float(found[2]) == pytest.approx(change, abs=0.1)
+    assert seen["undone"] == f"Undone: {seen['name']}. Its run stays in the list."
+
+
 @pytest.mark.standard
 def test_the_page_is_within_its_budget(chromium: str) -> None:
     files = [PAGES, *(PAGES.parent / "assets").iterdir()]

@@ -11,10 +11,7 @@ export async function visits({ open, given }) {
   const page = await open({ width, height, theme, view: {} });
   const picture = (of, name) => given.pictures && of.screenshot({ path: join(given.pictures, `visit-${name}-${width}-${theme}.png`) });
   await picture(page, "1-first");
-  const search = page.getByRole("combobox", { name: "Go to a place or a field" });
-  await search.fill(city);
-  await page.locator("#goto-list").getByText(city, { exact: true }).first().waitFor(); // cities come after the first map
-  await search.press("Enter");
+  await goTo(page, city);
   await page.waitForFunction(() => document.querySelector(".sentence b:nth-of-type(2)")?.innerText);
   const sentence = await page.locator(".sentence").innerText();
   await picture(page, "2-place");
@@ -30,6 +27,41 @@ export async function visits({ open, given }) {
   const tabs = await colleague.getByRole("tab").allInnerTexts();
   await picture(colleague, "4-colleague");
   return { sentence, link, wide, tabs, faults };
+}
+
+/** The change of ozone in a city by half of the road traffic in Germany, from the recorded day on. */
+export async function wonders({ open, given }) {
+  const { width, height, city } = given;
+  const page = await open({ width, height, view: {} });
+  const picture = (name) => given.pictures && page.screenshot({ path: join(given.pictures, `visit-${name}-${width}-light.png`) });
+  await goTo(page, city);
+  await page.getByRole("tab", { name: "What if?" }).click();
+  await page.getByRole("tabpanel").getByRole("button", { name: "Make it live" }).click();
+  await page.getByRole("button", { name: "What if …" }).click(); // comes with the live run
+  await page.getByLabel("Country").selectOption({ label: "Germany" });
+  const name = await page.getByLabel("Name").inputValue();
+  await picture("5-card");
+  await page.getByRole("button", { name: "Try it" }).click();
+  const effect = page.getByRole("region", { name: "Effect" });
+  await effect.getByText(/^([5-9]|\d\d) hours, /).waitFor();
+  const words = await effect.innerText();
+  const runs = await page.getByLabel("Run", { exact: true }).locator("option").allInnerTexts();
+  await picture("6-effect");
+  await page.evaluate(() => document.activeElement?.blur());
+  await page.keyboard.press("Control+z");
+  await effect.waitFor({ state: "detached" });
+  const undone = await page.locator(".notice.done").last().innerText();
+  await page.keyboard.press("Control+Shift+z");
+  await effect.getByText(name).first().waitFor();
+  return { name, words, runs, undone };
+}
+
+/** Go to a city by the search field. */
+async function goTo(page, city) {
+  const search = page.getByRole("combobox", { name: "Go to a place or a field" });
+  await search.fill(city);
+  await page.locator("#goto-list").getByText(city, { exact: true }).first().waitFor(); // cities come after the first map
+  await search.press("Enter");
 }
 
 /** Open each panel of a list, and return its serious accessibility problems. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { direction, distance } from "../src/maths/sphere";
 import type { City } from "../src/protocol/types";
-import { citiesNamed, coordinatesOf } from "../src/state/goto";
+import { citiesNamed, coordinatesOf, inside } from "../src/state/goto";
 import { highest, highestText, momentText, valueAtTime } from "../src/state/highest";
 import { nameNear, nearestCity } from "../src/state/place_names";
 
@@ -61,4 +61,8 @@ describe("the maximum of a series", () => {
     expect(valueAtTime(points, at(5))).toBeNull();
   });
   it("has a day of the week", () => expect(momentText(at(0))).toBe("Wed 31 Aug, 00:00 UTC"));
+});
+
+test.each([[7, 10, 5], [7, 4, 7], [1, 4, 2], [9.5, 4, 8]])("a window around %s of length %s is in the middle at %s", (at, length, expected) => {
+  expect(inside(at, 0, 10, length)).toBe(expected);
 });

@@ -77,13 +77,20 @@ function visit([x, y]: Place): void {
   requestAnimationFrame(() => requestAnimationFrame(() => centre(at))); // the dock may open
 }
 
-/** Move the map so that a position is in the middle of its free part. */
+/** Move the map so that a position is near the middle of its free part, which shows no more than needed beside the domain. */
 function centre([x, y]: Place): void {
+  const map = grid.value;
+  if (!map) return;
   const scale = Math.max(view.value.camera?.[2] ?? CLOSE, CLOSE);
   const { top, right, bottom } = mapEdges.value;
-  const across = grid.value?.flat ? scale : scale * Math.cos((y * Math.PI) / 180);
-  look({ camera: [round(x + right / 2 / across), round(y - (bottom - top) / 2 / scale), scale] });
+  const across = map.flat ? scale : scale * Math.cos((y * Math.PI) / 180);
+  const [lon, lat] = [inside(x, map.west, map.east, (innerWidth - right) / across), inside(y, map.south, map.north, (innerHeight - top - bottom) / scale)];
+  look({ camera: [round(lon + right / 2 / across), round(lat - (bottom - top) / 2 / scale), scale] });
 }
+
+/** Return the middle of a window of a length that is nearest to a position and within a range; that of the range if it is shorter. */
+export const inside = (at: number, low: number, high: number, length: number): number =>
+  length >= high - low ? (low + high) / 2 : Math.min(Math.max(at, low + length / 2), high - length / 2);
 
 const round = (degrees: number): number => Math.round(degrees * 1e4) / 1e4;
 

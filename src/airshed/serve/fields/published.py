@@ -66,17 +66,11 @@ class Shape:
         """Return whether the cells of two maps have the same positions; levels and bounds may be recorded or not."""
         if self.grid is other.grid:
             return True
-        axes = [
-            {each.name: each.values for each in grid.coordinates if each.name != "level"}
-            for grid in (self.grid, other.grid)
-        ]
-        common = axes[0].keys() & axes[1].keys()
-        same = (self.grid.kind, self.grid.rows, self.grid.columns) == (
-            other.grid.kind,
-            other.grid.rows,
-            other.grid.columns,
-        )
-        return same and bool(common) and all(np.allclose(axes[0][name], axes[1][name]) for name in common)
+        grids = (self.grid, other.grid)
+        one, two = ({each.name: each.values for each in grid.coordinates if each.name != "level"} for grid in grids)
+        if len({(each.kind, each.rows, each.columns) for each in grids}) > 1 or not one.keys() & two.keys():
+            return False
+        return all(np.allclose(one[name], two[name]) for name in one.keys() & two.keys())
 
     def on_map(self, variable: types.Variable, values: AnyArray) -> AnyArray:
         """Return the values of a field on the map (..., lat, lon), NaN where there is no cell."""
