@@ -45,7 +45,7 @@ export async function wonders({ open, given }) {
   const effect = page.getByRole("region", { name: "Effect" });
   await effect.getByText(/^([5-9]|\d\d) hours, /).waitFor();
   const words = await effect.innerText();
-  const runs = await page.getByLabel("Run", { exact: true }).locator("option").allInnerTexts();
+  const runs = await page.locator(".session option").allTextContents();
   await picture("6-effect");
   await page.evaluate(() => document.activeElement?.blur());
   await page.keyboard.press("Control+z");
