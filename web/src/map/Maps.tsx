@@ -1,6 +1,7 @@
 // The maps of the displayed runs: one, two side by side, two on both sides of a line, or one of their difference.
 import { useRef } from "preact/hooks";
 import { isBehind, runBehind } from "../state/compared";
+import { mapEdges } from "../state/layout";
 import { nameOf } from "../state/names";
 import { overlay } from "../state/overlay";
 import { comparing } from "../state/scale";
@@ -12,7 +13,7 @@ export function Maps() {
   const names = comparing.value || overlay.value ? [first] : watched.value;
   const swipe = names.length > 1 && view.value.compare === "swipe";
   return (
-    <div class="maps" data-count={swipe ? 1 : names.length} data-compare={names.length > 1 ? view.value.compare : undefined} style={{ "--swipe": `${100 * view.value.swipe}%` }}>
+    <div class="maps" data-count={swipe ? 1 : names.length} data-compare={names.length > 1 ? view.value.compare : undefined} style={{ "--part": view.value.swipe }}>
       {names.map((name, k) => (
         <div class="one" key={name} data-side={swipe ? (k ? "right" : "left") : undefined}>
           {other && !overlay.value && <h2 class="which">{comparing.value ? <>{nameOf(other)} <small>minus {nameOf(first)}</small></> : nameOf(name)}</h2>}
@@ -34,7 +35,7 @@ function Line() {
   const at = (event: PointerEvent) => {
     if (!line.current?.hasPointerCapture(event.pointerId)) return;
     const box = line.current.parentElement!.getBoundingClientRect();
-    look({ swipe: bounded((event.clientX - box.left) / box.width) });
+    look({ swipe: bounded((event.clientX - box.left) / (box.width - mapEdges.value.right)) });
   };
   const onKey = (event: KeyboardEvent) => {
     const moves: Record<string, number> = { ArrowLeft: -STEP, ArrowRight: STEP, PageDown: -5 * STEP, PageUp: 5 * STEP, Home: -1, End: 1 };

@@ -2,7 +2,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import { remembered } from "./preferences";
 import { overlay } from "./overlay";
-import { comparing } from "./scale";
 import { view, watched } from "./view";
 
 /** Areas at the edges of the window, or of a map [pixels]. */
@@ -16,7 +15,7 @@ export interface Edges {
 export const covered = signal<Edges>({ top: 0, right: 0, bottom: 0 });
 
 /** Covered areas of each map: maps side by side share the space next to the dock. */
-export const mapEdges = computed<Edges>(() => (watched.value.length > 1 && !comparing.value && !overlay.value ? { ...covered.value, right: 0 } : covered.value));
+export const mapEdges = computed<Edges>(() => (watched.value.length > 1 && view.value.compare === "beside" && !overlay.value ? { ...covered.value, right: 0 } : covered.value));
 
 /** Width [pixels] up to which the dock is a sheet at the bottom; the style sheets have the same number. */
 const NARROW = "(max-width: 820px)";
