@@ -77,7 +77,7 @@ function visit([x, y]: Place): void {
   requestAnimationFrame(() => requestAnimationFrame(() => centre(at))); // the dock may open
 }
 
-/** Move the map so that a position is near the middle of its free part, which shows no more than needed beside the domain. */
+/** Move the map so that a position is near the middle of its free part, which has as much of the domain as possible. */
 function centre([x, y]: Place): void {
   const map = grid.value;
   if (!map) return;
