@@ -15,6 +15,7 @@ SHORT = {
     "cli/main.py": "an entry point",
     "core/arrays.py": "array types for annotations everywhere",
     "core/alarm.py": "files and the runtime share it",
+    "core/stages.py": "models report stages to it, and the server observes them",
     "cli/commands/schema.py": "a command of its own",
     "core/version.py": "the build reads it",
     "formula/invariant.py": "one transformation of formulas, as its neighbours are",

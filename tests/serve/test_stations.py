@@ -20,8 +20,7 @@ from airshed.serve.http.server import Server
 from airshed.serve.protocol.errors import NotThereError
 from airshed.serve.records.finished import finished_session
 from airshed.serve.records.site import write_site
-from airshed.serve.stations.comparison import StationComparison
-from airshed.serve.stations.source import case_observations
+from airshed.serve.stations.comparison import StationComparison, case_observations
 
 STATISTICS = {"hours": "N", "bias": "MB", "r": "R", "rmse": "RMSE", "observed": "MO", "modelled": "MP"}
 

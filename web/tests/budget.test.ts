@@ -14,7 +14,7 @@ describe("the budget of a species", () => {
   const found = speciesBalance(AIR, NO2, false)!;
   it("is in tonnes", () => expect([found.unit, found.terms.map((each) => Number(each.value.toFixed(6)))]).toEqual(["t", [184, -138, 92, -46, -46]]));
   it("adds up to the change", () => expect(found.terms.reduce((sum, each) => sum + each.value, 0)).toBeCloseTo(found.change, 9));
-  it("names what takes from the amount as negative", () => expect(found.terms.find((each) => each.name === "Out")?.value).toBeLessThan(0));
+  it("gives terms that take from the amount a negative sign", () => expect(found.terms.find((each) => each.name === "Out")?.value).toBeLessThan(0));
   it("explains each term in one short sentence", () => {
     for (const each of found.terms) expect(each.explanation).toMatch(/^[A-Z][^.]{10,90}\.$/);
   });

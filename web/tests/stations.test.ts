@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 
 describe("stations at the displayed hour", () => {
-  it("are those that observe the field, with the means of the hour that ends then", () => {
+  it("include only stations that observe the field, with the means of the hour that ends then", () => {
     showTime(3600);
     expect(stations.atHour.value.map((each) => each.station.id)).toEqual(["A"]);
     expect(stations.atHour.value[0]).toMatchObject({ at: [0.5, 50.5], observed: 40, modelled: 42 });
@@ -67,7 +67,7 @@ describe("units of stations", () => {
 describe("dots", () => {
   const readings = [{ station: STATION, at: [0.5, 50.5] as const, observed: 40, modelled: 42 }];
 
-  it("are found under the pointer, and not beside it", () => {
+  it("are found under the pointer, and nowhere else", () => {
     expect(stationAt(readings, [0.5, 50.5], CAMERA)).toBe("A");
     expect(stationAt(readings, [0.5, 50.9], CAMERA)).toBeNull();
   });

@@ -24,8 +24,9 @@ export async function askForControl(name = view.value.session): Promise<void> {
   const control = await send("POST", name);
   update(name, control);
   if (!control || control.yours) return;
-  if (control.asked) notify("done", `${control.controller ?? "The holder"} sees that you ask for control.`);
-  else notify("problem", `${control.asking ?? "Another person"} waits for control already. Try again later.`);
+  const first = control.asking ?? "Another person";
+  if (control.asked) notify("done", `${control.controller ?? "The holder"} sees your request for control.`);
+  else notify("problem", `${first} waits for control already. Try again later.`);
 }
 
 /** Give control up, to the person who requests it. */

@@ -33,7 +33,7 @@ def check_log(host: Host, limits: Limits, name: str, command: types.Document) ->
 def states_before(host: Host, limits: Limits, command: types.Document) -> int:
     """Return the number of states before changes to store with a command; 0 for a command that is no change.
 
-    States before changes leave half of the bytes of all snapshots for those that clients take.
+    States before changes use at most half of the bytes of all snapshots; the rest is for snapshots of clients.
     """
     if not isinstance(command, CHANGES) or 2 * snapshot_bytes(host) >= limits.snapshot_bytes:
         return 0

@@ -33,7 +33,7 @@ from airshed.serve.protocol.errors import EndsError, as_airshed_error
 from airshed.serve.records.recording import SessionRecords, recorded_fields
 from airshed.serve.scenarios.branches import branch_name, opened_name
 from airshed.serve.scenarios.names import unique_name
-from airshed.serve.stations.source import case_observations
+from airshed.serve.stations.comparison import case_observations
 
 _SAVE: Final = 30.0
 """Least seconds of wall time between two stored states of a session; snapshots are stored at once."""

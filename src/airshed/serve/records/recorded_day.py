@@ -28,7 +28,7 @@ from airshed.runtime.registry import load_case
 from airshed.runtime.simulation import Simulation
 from airshed.serve.fields.published import Session
 from airshed.serve.records.finished import finished_session
-from airshed.serve.stations.source import case_observations
+from airshed.serve.stations.comparison import case_observations
 
 FILE: Final = "recorded.nc"
 SESSION: Final = "recorded"

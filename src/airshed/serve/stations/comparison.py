@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from airshed.case.case import RunCase
 from airshed.core.arrays import Array
 from airshed.core.errors import AirshedError
 from airshed.evaluate.matching import ComparableObservations, read_comparable
@@ -26,12 +27,26 @@ from airshed.serve.stations.recorded_run import recorded_run
 if TYPE_CHECKING:
     from airshed.serve.fields.published import Session
 
+FOLDER: Final = "observations"
+"""Folder of a case with the observations that a server shows."""
+
 _GROUPS: Final[tuple[Group, ...]] = ("pooled", "class", "station")
 _MOST_PAIRS: Final = 32
 """Pairs of a session and species in the cache."""
 
 _INSTANT: Final = 1e-3
 """Round-off of times [s]."""
+
+
+def case_observations(case: RunCase) -> ObservationFiles | None:
+    """Return the files in the folder ``observations`` of a case; None without one, or where it has no such files."""
+    folder = None if case.file is None else case.file.parent / FOLDER
+    if folder is None or not folder.is_dir():
+        return None
+    try:
+        return ObservationFiles.of([folder], [], time=None, averaging=None, units=None)
+    except AirshedError:
+        return None
 
 
 @dataclass(frozen=True, eq=False)

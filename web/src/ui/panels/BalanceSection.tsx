@@ -1,4 +1,4 @@
-// A balance as bars: the terms that add to an amount, and those that take from it.
+// A balance as bars: terms that add to an amount, and terms that take from it.
 import { number } from "../../maths/format";
 import type { Balance, Term } from "../../state/budget";
 

@@ -85,7 +85,7 @@ function Summary({ kind, of, onKind }: { kind: string; of: readonly StationInfo[
 }
 
 function whyNone(of: readonly StationInfo[], kind: string): string {
-  if (of.some((each) => fits(each, kind) && !each.scored)) return "Stations at roads are shown, but not scored: cells of the model are larger than a street.";
+  if (of.some((each) => fits(each, kind) && !each.scored)) return "Stations at roads are shown, but not scored: cells of the model are much larger than a road.";
   return "There are no common hours yet. Run the model, or choose a later hour.";
 }
 
