@@ -21,7 +21,6 @@ SHORT = {
     "formula/invariant.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",
     "kernels/backends/cuda/backend.py": "every backend has this file",
-    "kernels/backend.py": "the interface: names of a backend, for all users of one",
     "models/air/emissions/sectors.py": "a table of names",
     "verify/figure.py": "every check returns it",
 }

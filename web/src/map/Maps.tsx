@@ -60,7 +60,7 @@ function Behind() {
   return (
     <p class="behind" role="status">
       “{nameOf(found.session)}” has reached {found.reached} only.
-      {found.running ? " It is computing …" : <button type="button" class="main" onClick={() => void runBehind(found)}>Run it to {found.wanted}</button>}
+      {found.running ? " It is computing …" : <button type="button" class="main" onClick={() => void runBehind(found)}>Run it to {found.requested}</button>}
     </p>
   );
 }

@@ -12,7 +12,7 @@ export interface Behind {
   session: string;
   until: number;
   reached: string;
-  wanted: string;
+  requested: string;
   running: boolean;
 }
 
@@ -54,7 +54,7 @@ export const isBehind = computed<Behind | null>(() => {
   if (!found || (found.status === "running" && displayedTime.value === null)) return null;
   const zero = Date.parse(found.time) - 1000 * found.seconds;
   return {
-    session: found.session, until, reached: clock(found.time), wanted: clock(new Date(zero + 1000 * until).toISOString()), running: found.status === "running",
+    session: found.session, until, reached: clock(found.time), requested: clock(new Date(zero + 1000 * until).toISOString()), running: found.status === "running",
   };
 });
 

@@ -41,7 +41,7 @@ function Control() {
   const control = controls.value[name];
   if (isReader.value) return <ReaderControl />;
   if (control?.yours) return <button type="button" onClick={() => void handOver(name)}>Give control up</button>;
-  if (control?.asked) return <button type="button" onClick={() => void decline(name)}>Take the question back</button>;
+  if (control?.asked) return <button type="button" onClick={() => void decline(name)}>Withdraw the request</button>;
   return <button type="button" class="main" onClick={() => void askForControl()}>{control?.controller ? `Ask ${control.controller} for control` : "Take control"}</button>;
 }
 
@@ -50,7 +50,7 @@ function ReaderControl() {
   if (request && "number" in request) return <p role="status">The owner sees your request, number <b>{request.number}</b>.</p>;
   return (
     <>
-      <p>You look, and change nothing.</p>
+      <p>You can look at everything, but not change the run.</p>
       {request && <p role="status">{request.end}</p>}
       <button type="button" class="main" onClick={() => void askForAccess(identity.author, "control")}>Ask the owner for control</button>
     </>
@@ -61,7 +61,7 @@ function Name() {
   const text = useSignal(ownName.value);
   return (
     <form class="name" onSubmit={(event) => { event.preventDefault(); rename(text.value); }}>
-      <label class="field">Your name for others
+      <label class="field">Your name, as others see it
         <input maxLength={40} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
       </label>
       <button type="submit" disabled={!text.value.trim() || text.value === ownName.value}>Save</button>

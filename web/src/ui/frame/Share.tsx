@@ -8,8 +8,8 @@ import { Icon } from "./icons";
 import { Popover } from "./Popover";
 
 const CHOICES: { role: Role; name: string; text: string }[] = [
-  { role: "watch", name: "Copy a link to look", text: "It shows this run, field, hour and these places. Who opens it can look at everything and change nothing." },
-  { role: "control", name: "Copy a link to control", text: "Who opens it can also change and run the model, and let others in." },
+  { role: "watch", name: "Copy a link to look", text: "It shows this run, field, hour and these places. Its readers can look at everything and change nothing." },
+  { role: "control", name: "Copy a link to control", text: "Its readers can also change and run the model, and let others in." },
 ];
 
 const canControl = (): boolean => !isReader.value && !isSite() && (hasModel() || canSetUp.value);
@@ -28,7 +28,7 @@ export function Share() {
             </div>
           ))}
           {shown.value !== null && (
-            <label class="field">This browser does not allow to copy here. Copy the link yourself.
+            <label class="field">This browser does not allow copying here. Copy the link yourself.
               <input readOnly value={shown.value} ref={(each) => each?.select()} onFocus={(event) => event.currentTarget.select()} />
             </label>
           )}

@@ -55,7 +55,7 @@ function Missing({ of }: { of: Effect }) {
   const state = of.missing && sessions.value[of.missing.session];
   if (!of.missing || !state || state.status === "running") return null;
   const { session, until } = of.missing;
-  const run = () => void runBehind({ session, until, reached: "", wanted: "", running: false });
+  const run = () => void runBehind({ session, until, reached: "", requested: "", running: false });
   return <>“{nameOf(session)}” has not computed the later hours. <button type="button" class="quiet" onClick={run}>Compute them</button></>;
 }
 

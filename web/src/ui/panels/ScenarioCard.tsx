@@ -78,7 +78,7 @@ function Row({ of, at }: { of: Change; at: number }) {
 }
 
 /** Title of a lever in the menu. */
-const titleOf = (lever: Lever): string => (lever.text === "{}" ? "Emissions" : lever.text.replace("{}", "Air").replace(/^Air from/, "Air from"));
+const titleOf = (lever: Lever): string => (lever.text === "{}" ? "Emissions" : lever.text.replace("{}", "Air"));
 
 const MENUS: [kind: KeyKind, label: string, all: string][] = [
   ["country", "Country", "everywhere"], ["sector", "Sector", "all sectors"], ["pollutant", "Pollutant", "all pollutants"], ["species", "Pollutant", ""],

@@ -40,8 +40,8 @@ function Explained({ of }: { of: Origin }) {
         <dt>Not proportional to any source</dt><dd>{signed(of.value - of.explained, of)}</dd>
       </dl>
       <p class="empty">
-        Each number is for small changes: 10 % less of a source changes the value by a tenth of it, the other way. Chemistry is not
-        proportional, so that the sum differs from the value. Deposition takes away {number(-by.deposition * factor, 3)} {label}.
+        Each number holds for small changes. With 10 % less of a source, the value falls by a tenth of the number, or rises where it is
+        negative. The response of chemistry is not linear, so the sum differs from the value. Deposition takes away {number(-by.deposition * factor, 3)} {label}.
       </p>
     </section>
   );
