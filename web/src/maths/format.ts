@@ -1,4 +1,7 @@
-// Numbers and times as text.
+// Numbers, times and errors as text.
+
+/** Return the message of an error. */
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Return a number with `digits` significant digits; with a power of ten where it would have many zeros. */
 export function number(value: number, digits = 3): string {

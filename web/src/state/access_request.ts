@@ -1,5 +1,6 @@
 // A request for access: by a page without a valid token, or by a reader for control; and the answers of a page with control.
 import { signal } from "@preact/signals";
+import { errorText } from "../maths/format";
 import { storeName, storeToken } from "../protocol/access";
 import type { AccessAnswer, AccessTicket } from "../protocol/types";
 import { requested } from "./actions";
@@ -19,7 +20,7 @@ export async function askForAccess(name: string, role: Role): Promise<void> {
     ownRequest.value = { number };
     finish(await answerTo(ticket));
   } catch (error) {
-    ownRequest.value = { end: error instanceof Error ? error.message : String(error) };
+    ownRequest.value = { end: errorText(error) };
   }
 }
 

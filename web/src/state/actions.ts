@@ -1,4 +1,5 @@
 // Actions of users on the model.
+import { errorText } from "../maths/format";
 import type { Command, Result, SessionState } from "../protocol/types";
 import { learnControl, controls, http, infos, learn, link, notify, session, sessions } from "./store";
 import type { Value } from "./settings";
@@ -23,7 +24,7 @@ function accept(name: string, result: Result): Result {
 }
 
 function refuse(name: string, error: unknown): void {
-  notify("problem", error instanceof Error ? error.message : String(error));
+  notify("problem", errorText(error));
   void learnControl(name);
 }
 
@@ -113,7 +114,7 @@ export async function requested<T>(send: () => Promise<T>): Promise<T | null> {
   try {
     return await send();
   } catch (error) {
-    notify("problem", error instanceof Error ? error.message : String(error));
+    notify("problem", errorText(error));
     return null;
   }
 }

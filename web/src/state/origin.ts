@@ -1,5 +1,6 @@
 // "Where from?": the computation of sources on the server, its result, the map of sources, and runs that test it.
 import { computed, effect, signal } from "@preact/signals";
+import { errorText } from "../maths/format";
 import type { Place } from "../maths/grid";
 import { around } from "../maths/range";
 import { bulk } from "../maths/sources";
@@ -89,7 +90,7 @@ export async function refresh(): Promise<void> {
   try {
     accept(name, await http.get<OriginState>(`${path(name)}?at=${moment.value}`));
   } catch (error) {
-    origin.value = { ...NONE, refusal: error instanceof Error ? error.message : String(error) };
+    origin.value = { ...NONE, refusal: errorText(error) };
   }
 }
 

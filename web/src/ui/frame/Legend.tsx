@@ -2,7 +2,6 @@
 import { useSignal } from "@preact/signals";
 import { colourAt, gradient, textOf } from "../../maths/colours";
 import { decade, number } from "../../maths/format";
-import { fraction, ticks } from "../../maths/range";
 import type { Variable } from "../../protocol/types";
 import { nextUnit } from "../../state/bindings";
 import { formulaOf, titleOf } from "../../state/fields";
@@ -14,9 +13,8 @@ import { watched } from "../../state/view";
 import { Icon } from "./icons";
 import { LimitMarks } from "./LimitMarks";
 import { ScaleMenu } from "./ScaleMenu";
+import { ScaleTicks } from "./ScaleTicks";
 import { WindKey } from "./WindKey";
-
-const TICKS = 5;
 
 export function Legend() {
   const open = useSignal(false);
@@ -44,7 +42,7 @@ export function Legend() {
         <i class="end high" hidden={!beyond.value.high} style={{ background: colourAt(colours.value, 1) }} title={`above ${number(high)}`} />
         <LimitMarks />
       </div>
-      <Ticks />
+      <ScaleTicks of={range.value} text={(value) => `${comparing.value && value > 0 ? "+" : ""}${log ? decade(value) : number(value)}`} />
       {comparing.value && <div class="sides"><span>← less</span><span>no change</span><span>more →</span></div>}
       <WindKey />
     </section>
@@ -68,19 +66,6 @@ function UnitButton() {
     <button type="button" class="quiet unit" onClick={nextUnit} title={`${air}click for ${next?.label} (u)`} aria-label={`Unit ${now.label}; change to ${next?.label}`}>
       {now.label}
     </button>
-  );
-}
-
-function Ticks() {
-  const at = (value: number) => fraction(value, range.value);
-  return (
-    <div class="ticks" aria-hidden="true">
-      {ticks(range.value, TICKS).map((each) => (
-        <span key={each} style={{ left: `${100 * at(each)}%` }} data-edge={at(each) < 0.04 ? "left" : at(each) > 0.96 ? "right" : ""}>
-          {comparing.value && each > 0 ? "+" : ""}{range.value.log ? decade(each) : number(each)}
-        </span>
-      ))}
-    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 // Menu of the files that can be saved now: pictures, films, charts and data of the displayed view.
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { errorText } from "../../maths/format";
 import { possible, type Saving } from "../../state/export";
 import { notify } from "../../state/store";
 import { Icon } from "./icons";
@@ -19,7 +20,7 @@ export function SaveMenu() {
   };
   const save = (each: Saving) => {
     close(true);
-    void Promise.resolve(each.save()).catch((error: unknown) => notify("problem", error instanceof Error ? error.message : String(error)));
+    void Promise.resolve(each.save()).catch((error: unknown) => notify("problem", errorText(error)));
   };
   return (
     <div class="save" onFocusOut={(event) => !event.currentTarget.contains(event.relatedTarget as Node) && close(false)}>

@@ -3,13 +3,13 @@ import { signal } from "@preact/signals";
 import { CurtainChart } from "../../charts/CurtainChart";
 import { gradient } from "../../maths/colours";
 import { number } from "../../maths/format";
-import { fraction, ticks } from "../../maths/range";
 import { curtain } from "../../state/curtain";
 import { fieldText } from "../../state/fields";
 import { colours, comparing, range, unit } from "../../state/scale";
 import { variable } from "../../state/store";
 import { choose, drawn, tool } from "../../state/tools";
 import { look, view } from "../../state/view";
+import { ScaleTicks } from "../frame/ScaleTicks";
 
 /** Whether heights of the cross-section and of profiles are logarithmic. */
 export const logarithmicHeight = signal(true);
@@ -56,12 +56,7 @@ function ColourBar() {
   return (
     <div class="colourbar" role="img" aria-label={`Colours from ${number(range.value.low)} to ${number(range.value.high)} ${unit.value?.label ?? ""}`}>
       <div class="bar" style={{ background: gradient(colours.value) }} />
-      <div class="ticks" aria-hidden="true">
-        {ticks(range.value, 4).map((each) => {
-          const at = fraction(each, range.value);
-          return <span key={each} style={{ left: `${100 * at}%` }} data-edge={at < 0.04 ? "left" : at > 0.96 ? "right" : ""}>{number(each)}</span>;
-        })}
-      </div>
+      <ScaleTicks of={range.value} count={4} />
     </div>
   );
 }

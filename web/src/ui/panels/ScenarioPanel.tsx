@@ -1,7 +1,7 @@
 // What if: the card of a scenario, its effect, the runs, changes with undo, stored states, and the catalogue of cases.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { bytes, clock, day } from "../../maths/format";
+import { bytes, clock, day, errorText } from "../../maths/format";
 import type { CaseEntry, SnapshotInfo } from "../../protocol/types";
 import { command, openCase, restore } from "../../state/actions";
 import { hasModel } from "../../state/playback";
@@ -104,7 +104,7 @@ async function load(cases: Signal<CaseEntry[] | null>): Promise<void> {
   try {
     cases.value ??= await http.get<CaseEntry[]>("/cases");
   } catch (error) {
-    notify("problem", error instanceof Error ? error.message : String(error));
+    notify("problem", errorText(error));
   }
 }
 
