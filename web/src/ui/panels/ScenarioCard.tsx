@@ -109,9 +109,7 @@ function Percent({ of, at }: { of: Change; at: number }) {
   return (
     <div class="percent">
       <input type="range" min={-100} max={100} step={5} value={of.percent} aria-label={`Change ${at + 1} in per cent, slider`} aria-valuetext={`${of.percent} %`} onInput={(event) => set(event.currentTarget.valueAsNumber)} />
-      <label><span class="hidden">Change {at + 1} in per cent</span>
-        <input type="number" min={-100} max={500} step="any" value={of.percent} onChange={(event) => set(event.currentTarget.valueAsNumber)} /> %
-      </label>
+      <span><input type="number" min={-100} max={500} step="any" value={of.percent} aria-label={`Change ${at + 1} in per cent`} onChange={(event) => set(event.currentTarget.valueAsNumber)} /> %</span>
     </div>
   );
 }
