@@ -5,7 +5,7 @@ import { finish, ownRequest } from "../src/state/access_request";
 import { askedFor, outcome } from "../src/state/control";
 import { lineageOf, nearest, readLineage, writtenLineage } from "../src/state/ended";
 import { changed, heard, isReader, listed, nameWanted, ownName, people, role, waiting } from "../src/state/people";
-import { linkFor } from "../src/state/share";
+import { isLoopback, linkFor } from "../src/state/share";
 import { controls, http, identity, link, sessions } from "../src/state/store";
 import { look, read } from "../src/state/view";
 
@@ -135,5 +135,12 @@ describe("a request for access", () => {
     if (end === null) expect(ownRequest.value).toBeNull();
     else expect(ownRequest.value).toEqual({ end: expect.stringContaining(end) as string });
     vi.restoreAllMocks();
+  });
+});
+
+describe("links on this computer", () => {
+  it("are those of loopback names", () => {
+    expect(["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "air.localhost"].every(isLoopback)).toBe(true);
+    expect(["example.org", "10.0.0.1", "localhost.example.org", "127.0.0.1.example.org"].some(isLoopback)).toBe(false);
   });
 });

@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { signedTable } from "../src/maths/colours";
 import { companionSubscriptions, followCompanions, hasAir, mapAir, mapWind } from "../src/state/companions";
-import { beyond, colours, comparing, contourLevels, difference, exceeded, fields, limits, limitText, positive, range, unit } from "../src/state/scale";
+import { beyond, colours, comparing, contourLevels, difference, displayedSpan, exceeded, fields, limits, limitText, positive, range, unit } from "../src/state/scale";
 import { grid, http, infos, latest, level, releasable, variables } from "../src/state/store";
-import { look, showTime, watched } from "../src/state/view";
+import { look, read, showTime, view, watched, written } from "../src/state/view";
 import { referenceSpeed, strongestOf, winds } from "../src/state/wind";
 import { field, frame, model, receive, see, variable } from "./samples";
 
@@ -89,6 +89,17 @@ describe("the difference of two sessions", () => {
     expect([...difference.value!.values].map((each) => Math.round(1e4 * each) / 1e4)).toEqual([3, -3]);
     expect(range.value).toEqual({ low: -3, high: 3, log: false });
     expect(colours.value).toBe(signedTable(false));
+  });
+
+  it("has the range of a shared link, for the same field, unit and runs", () => {
+    const span = { ...displayedSpan.value!, size: 20 };
+    expect([displayedSpan.value?.size, read(written({ ...view.value, span }))?.span]).toEqual([3, span]);
+    look({ span });
+    expect(range.value).toEqual({ low: -20, high: 20, log: false });
+    look({ span: { ...span, of: "another" } });
+    expect(range.value.high).toBe(3);
+    expect(read('#view={"version":1,"span":{"of":"E","size":-1}}')?.span).toBeNull();
+    look({ span: null });
   });
 
   it("is of the latest time that both have", () => {

@@ -115,7 +115,7 @@ describe("the view in the address", () => {
 
   it("has a default, which an address without changes means", () => {
     expect(read('#view={"version":1}')).toEqual({
-      version: 1, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: null, range: null, smooth: false,
+      version: 1, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: null, range: null, span: null, smooth: false,
       contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, station: null, other: null,
       compare: "beside", swipe: 0.5, speed: null, panel: "fields", theme: "auto",
     });

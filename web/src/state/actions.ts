@@ -79,10 +79,14 @@ export async function branch(changes: Record<string, Value> = {}): Promise<Sessi
   return made;
 }
 
-/** Remove a run. */
-export async function close(name: string): Promise<void> {
-  await requested(() => http.send("DELETE", `/sessions/${name}`));
+/** Remove a run, and return to the one that it came from; return whether the server did so. */
+export async function close(name: string): Promise<boolean> {
+  const parent = sessions.value[name]?.parent;
+  const removed = (await requested(async () => (await http.send("DELETE", `/sessions/${name}`), true))) ?? false;
+  if (!removed) return false;
   if (view.value.other === name) look({ other: null });
+  else if (view.value.session === name && parent) look({ session: parent, other: null });
+  return true;
 }
 
 /** Stop runs that advance in step. */

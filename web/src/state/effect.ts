@@ -2,6 +2,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { Refused } from "../protocol/http";
 import type { Effect } from "../protocol/types";
+import { cutsNitrogen } from "./effect_words";
 import { countryOf, levers } from "./scenario";
 import { connection, http, level, logs, placeOf, recorded, variable } from "./store";
 import { activeChanges } from "./undo";
@@ -13,10 +14,19 @@ export const noEffect = signal<string | null>(null);
 
 const WAIT = 500; // ms between a record and the request
 
+/** The changes of the other run, one after another. */
+const setsOfOther = computed(() =>
+  activeChanges(logs.value[view.value.other ?? ""] ?? []).filter((each) => each.command["kind"] === "set")
+    .map((each) => each.command["changes"] as Record<string, unknown>));
+
+/** Whether more ozone somewhere needs an explanation: the other run emits less nitrogen oxides. */
+export const isMoreOzone = computed(() =>
+  variable.value?.name === "O3" && Boolean(effectOfOther.value?.increase)
+  && cutsNitrogen(Object.assign({}, ...setsOfOther.value) as Record<string, unknown>, levers.value.find((each) => each.path === "emissions.scale")?.keys ?? {}));
+
 /** The country of the changes of the other run. */
 export const country = computed(() => {
-  const sets = activeChanges(logs.value[view.value.other ?? ""] ?? []).filter((each) => each.command["kind"] === "set");
-  return sets.map((each) => countryOf(each.command["changes"] as Record<string, unknown>, levers.value)).findLast(Boolean) ?? "";
+  return setsOfOther.value.map((each) => countryOf(each, levers.value)).findLast(Boolean) ?? "";
 });
 
 const query = computed<string | null>(() => {

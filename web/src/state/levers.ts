@@ -22,9 +22,11 @@ interface Node {
   "x-lever"?: { text: string; hint?: string; keys?: Lever["keys"] };
 }
 
-/** Return the levers of a case. */
+const KINDS: Lever["kind"][] = ["factors", "number", "switch"];
+
+/** Return the levers of a case: what can be more or less first, then what is on or off. */
 export function leversOf(schema: unknown): Lever[] {
-  return [...walk(schema as Node, "")];
+  return [...walk(schema as Node, "")].sort((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
 }
 
 function* walk(node: Node, path: string): Generator<Lever> {

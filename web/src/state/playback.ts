@@ -19,6 +19,9 @@ let followed = -Infinity;
 /** Whether a session has a model, which can be run and steered. */
 export const hasModel = (name: string = view.value.session): boolean => !sessions.value[name]?.recorded;
 
+/** Whether a session is of air: only its concentrations have sources and stations. */
+export const isOfAir = (name: string = view.value.session): boolean => (sessions.value[name]?.model ?? "air") === "air";
+
 /** Whether there are two hours to play. */
 export const isPlayable = computed(() => (timeline.value?.times.length ?? 0) > 1);
 

@@ -12,7 +12,7 @@ import { comparedTime, hasTime } from "./compared";
 import type { Past } from "./past";
 import { arrived, level, past, shown, variable } from "./store";
 import { isDark } from "./theme";
-import { displayedTime, view, watched } from "./view";
+import { displayedTime, view, watched, type View } from "./view";
 
 export interface Shown {
   session: string;
@@ -72,8 +72,11 @@ export const difference = computed<Shown | null>(() => {
 /** Extremes of fields and sizes of differences so far, by field, level, unit and runs: ranges of fields without a default only grow. */
 const grown = new Map<string, [low: number, high: number]>();
 
+/** The field, height, unit and runs of the scale. */
+const scaleKey = (): string => [variable.value?.name, level.value, unit.value?.id, watched.value].join("|");
+
 function grow(kind: string, found: [number, number] | null): [number, number] {
-  const key = [kind, variable.value?.name, level.value, unit.value?.id, watched.value].join("|");
+  const key = `${kind}|${scaleKey()}`;
   const before = grown.get(key);
   if (found) grown.set(key, before ? [Math.min(before[0], found[0]), Math.max(before[1], found[1])] : found);
   return grown.get(key) ?? [0, 0];
@@ -108,12 +111,17 @@ function extremes(): [number, number] | null {
 
 function differenceRange(): Range {
   const now = usualSize(difference.value?.values ?? new Float32Array());
-  if (view.value.range === "map") return around(now || 1);
+  const { range: chosen, span } = view.value;
+  if (chosen === "map") return around(now || 1);
+  if (span?.of === scaleKey()) return around(span.size);
   const [one = "", other = ""] = watched.value;
   const all = unit.value && !unit.value.byAir ? largestDifference(past(one), past(other)) * unit.value.factor : 0;
   const [, size] = grow("difference", [0, Math.max(now, all)]);
   return around(size || 1);
 }
+
+/** The displayed range of a difference, for a link that shows the same colours; null for a field. */
+export const displayedSpan = computed<View["span"]>(() => (difference.value && !overlay.value ? { of: scaleKey(), size: range.value.high } : null));
 
 const sizes = new WeakMap<Frame, { other: Frame; size: number }>();
 

@@ -4,7 +4,7 @@ import type { SessionState, SnapshotInfo } from "../protocol/types";
 import { command } from "./actions";
 import { leversOf, nameOfChanges, valuesByPath, type KeyKind, type Lever } from "./levers";
 import type { Value } from "./settings";
-import { http, info, infos, learn, notify, session, sessions } from "./store";
+import { http, info, infos, learn, logs, notify, session, sessions } from "./store";
 import { runTogether } from "./together";
 import { look, view } from "./view";
 
@@ -96,6 +96,19 @@ export function startOf(snapshots: SnapshotInfo[]): SnapshotInfo | null {
   return snapshots.findLast((each) => each.text === DAY) ?? snapshots.find((each) => each.snapshot === START) ?? null;
 }
 
+/** The beginning of a run that this page has opened with changes. */
+export interface Opened {
+  from: string;
+  snapshot: string | null;
+  changes: Record<string, Value>;
+  scenario: string;
+  /** Number of the last entry in the log of the run that it came from. */
+  after: number;
+}
+
+/** Runs that this page has opened with changes, the last one at the end. */
+export const opened = signal<Record<string, Opened>>({});
+
 /** Open the scenario of the card as a run of its own, show both runs, and run them in step. */
 export async function tryScenario(): Promise<SessionState | null> {
   const from = view.value.session;
@@ -114,6 +127,7 @@ export async function tryScenario(): Promise<SessionState | null> {
 export async function open(from: string, snapshot: string | null, changes: Record<string, Value>, scenario: string): Promise<SessionState | null> {
   const made = (await command(from, { kind: "branch", snapshot, changes, scenario }))?.branch ?? null;
   if (!made) return null;
+  if (Object.keys(changes).length) opened.value = { ...opened.value, [made.session]: { from, snapshot, changes, scenario: made.scenario, after: logs.value[from]?.at(-1)?.number ?? -1 } };
   sessions.value = { ...sessions.value, [made.session]: { ...made, ...sessions.value[made.session] } };
   if (!infos.value[made.session]) await learn(made.session);
   return made;

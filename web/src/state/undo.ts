@@ -2,11 +2,11 @@
 import { computed, effect, signal } from "@preact/signals";
 import { clock } from "../maths/format";
 import type { Command, LogEntry, SessionState, SnapshotInfo } from "../protocol/types";
-import { command, leaveComparison } from "./actions";
+import { close, command, leaveComparison } from "./actions";
 import { commandText, type LogContext } from "./log_words";
 import { nameOf } from "./names";
 import { placeName } from "./place_names";
-import { levers, open } from "./scenario";
+import { levers, open, opened, type Opened } from "./scenario";
 import { http, learn, logs, notify, session, sessions, variables } from "./store";
 import { look, showTime, view } from "./view";
 
@@ -25,6 +25,8 @@ interface NamedChange extends PastChange {
 /** A change that was undone, and the way to it. */
 interface Undone {
   words: string;
+  /** Whether a run was removed, which redo opens again. */
+  run?: boolean;
   redo(): Promise<void>;
 }
 
@@ -58,6 +60,31 @@ export const context = computed<LogContext>(() => ({ levers: levers.value, varia
 export const changes = computed<NamedChange[]>(() =>
   activeChanges(logs.value[view.value.session] ?? []).map((each) => ({ ...each, words: commandText(each.command, context.value) })));
 export const canRedo = computed(() => undone.value.at(-1)?.words ?? null);
+export const canBringBack = computed(() => undone.value.at(-1)?.run ?? false);
+
+/** The run that undo removes: a displayed scenario of this page, unless the displayed run was changed after it. */
+export const triedRun = computed<string | null>(() => {
+  const { session: present, other } = view.value;
+  const tried = [other, present].find((name): name is string => name !== null && name in opened.value && name in sessions.value);
+  const last = changes.value.at(-1)?.number ?? -1;
+  if (!tried) return null;
+  return tried === other ? (last > opened.value[tried]!.after ? null : tried) : stateBefore(last) ? null : tried;
+});
+
+/** Remove a run; one of this page can be brought back with the same changes. */
+export async function removeRun(name: string): Promise<void> {
+  const [words, before] = [nameOf(name), opened.value[name]];
+  if (sessions.value[name]?.status === "running") await command(name, { kind: "pause" });
+  if (!(await close(name))) return;
+  if (before) undone.value = [...undone.value, { words, run: true, redo: () => bringBack({ ...before, scenario: words }) }];
+  notify("done", `“${words}” is removed.`);
+}
+
+/** Open a removed run again, from the same state and with the same changes, beside the run that it came from. */
+async function bringBack(of: Opened): Promise<void> {
+  const made = await open(of.from, of.snapshot, of.changes, of.scenario);
+  if (made) look({ session: of.from, other: made.session, compare: "swipe", at: null });
+}
 
 /** The state before a change; null where it is no longer stored. */
 export const stateBefore = (number: number): SnapshotInfo | null =>
@@ -79,6 +106,7 @@ export const forgetUndone = (): void => void (undone.value = []);
 /** Undo a change, by default the last one. */
 export async function undo(number: number | undefined = changes.value.at(-1)?.number): Promise<void> {
   const [name, state, { other }] = [view.value.session, session.value, view.value];
+  if (number === changes.value.at(-1)?.number && triedRun.value) return removeRun(triedRun.value);
   if (number === undefined && other && sessions.value[other]?.parent === name) return leaveScenario(other);
   const change = changes.value.find((each) => each.number === number);
   if (!state || !change) return notify("problem", "There is nothing to undo.");

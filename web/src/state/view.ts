@@ -25,6 +25,8 @@ export interface View {
   log: boolean | null;
   /** Numbers in the unit of the scale, or "map" for a range that follows the map; null for the default range of the field. */
   range: [low: number, high: number] | "map" | null;
+  /** The displayed range of a difference in a shared link: the field, runs and unit that it is of, and its size. */
+  span: { of: string; size: number } | null;
   smooth: boolean;
   contours: boolean;
   lines: boolean;
@@ -47,7 +49,7 @@ export interface View {
 }
 
 const DEFAULT: View = {
-  version: VERSION, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: null, range: null, smooth: false,
+  version: VERSION, session: "main", at: null, variable: "", level: 0, unit: null, colours: null, log: null, range: null, span: null, smooth: false,
   contours: false, lines: true, cities: true, wind: "none", camera: null, places: [], line: null, station: null, other: null,
   compare: "beside", swipe: 0.5, speed: null, panel: "fields", theme: "auto",
 };
@@ -103,6 +105,10 @@ const number: Check = (value) => typeof value === "number" && Number.isFinite(va
 const numbers = (count: number): Check => (value) => Array.isArray(value) && value.length === count && value.every(number);
 const among = (...words: string[]): Check => (value) => words.includes(value as string);
 const orNull = (check: Check): Check => (value) => value === null || check(value);
+const span: Check = (value) => {
+  const { of, size } = (value ?? {}) as Record<string, unknown>;
+  return text(of) && number(size) && (size as number) > 0;
+};
 const place: Check = numbers(2);
 const places = (least: number, most: number): Check => (value) =>
   Array.isArray(value) && value.length >= least && value.length <= most && value.every(place);
@@ -110,7 +116,7 @@ const places = (least: number, most: number): Check => (value) =>
 /** Valid values of each part of a view. */
 const FORM: Record<keyof View, Check> = {
   version: number, session: text, at: orNull(number), variable: text, level: number, unit: orNull(text), colours: orNull(text), log: orNull(flag),
-  range: (value) => value === "map" || orNull(numbers(2))(value), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
+  range: (value) => value === "map" || orNull(numbers(2))(value), span: orNull(span), smooth: flag, contours: flag, lines: flag, cities: flag, wind: among("none", "arrows", "particles"),
   camera: orNull(numbers(3)), places: places(0, 100), line: orNull(places(2, 2)), station: orNull(text), other: orNull(text),
   compare: among(...COMPARES), swipe: (value) => number(value) && (value as number) >= 0 && (value as number) <= 1, speed: orNull(number),
   panel: among(...PANELS), theme: among("auto", "light", "dark"),

@@ -35,16 +35,6 @@ POLLUTANTS: Final = MappingProxyType(
 )
 """Names of pollutants by the codes of inventories and mechanisms."""
 
-_PLAIN: Final = MappingProxyType(
-    {
-        "C_OtherStatComb": "Heating of homes and offices",
-        "D_Fugitive": "Leaks of fuels",
-        "I_Offroad": "Tractors, trains and machines",
-        "M_Other": "Other sources",
-    }
-)
-"""Plainer names of sectors."""
-
 _ENTERS: Final = ("O3", "NO2", "CO", "CH4", "SO2", "HNO3", "PAN", "HCHO")
 """Species whose concentration at the lateral boundary a scenario may change."""
 
@@ -71,7 +61,7 @@ def levers_of(case: Case, codes: Sequence[str], species: Sequence[str]) -> dict[
 def _words(code: str, countries: Mapping[str, str]) -> tuple[str, str]:
     """Return the kind and the words of a key of ``emissions.scale``."""
     if code in SECTORS:
-        return "sector", _PLAIN.get(code, SECTORS[code])
+        return "sector", SECTORS[code]
     if code in countries:
         return "country", countries[code]
     if code in POLLUTANTS:

@@ -3,7 +3,7 @@ import type { ComponentType } from "preact";
 import { dockWidth, HEIGHTS, isDockOpen, isNarrow, openDock, resizeDock, resizeSheet, sheetHeight, WIDTHS } from "../../state/layout";
 import { canSteer } from "../../state/control";
 import { canSetUp } from "../../state/opening";
-import { isReader } from "../../state/people";
+import { hasModel, isOfAir } from "../../state/playback";
 import { look, view, type Panel } from "../../state/view";
 import { AboutPanel } from "../panels/AboutPanel";
 import { BudgetPanel } from "../panels/BudgetPanel";
@@ -35,7 +35,10 @@ const TABS: Tab[] = [
   { id: "about", name: "About", content: AboutPanel, recorded: true },
 ];
 
-const tabs = (): Tab[] => TABS.filter((each) => each.content && (each.recorded || canSteer() || (each.id === "origin" && canSetUp.value && !isReader.value)));
+const tabs = (): Tab[] => TABS.filter((each) => each.content && (each.recorded || canSteer() || (each.id === "origin" && (canSetUp.value || hasModel()))) && (!OF_AIR.includes(each.id) || isOfAir()));
+
+/** Tabs that only models of air have. */
+const OF_AIR: Panel[] = ["origin", "stations"];
 
 export function Dock() {
   const all = tabs();

@@ -1,14 +1,14 @@
 // Who is here and who controls the displayed run; a name for oneself.
 import { useSignal } from "@preact/signals";
 import { isSite } from "../../protocol/recorded_site";
-import { askForAccess, ownRequest } from "../../state/access_request";
 import { askForControl, decline, handOver, rename } from "../../state/control";
 import { isReader, listed, ownName, role } from "../../state/people";
 import { hasModel } from "../../state/playback";
-import { controls, identity } from "../../state/store";
+import { controls } from "../../state/store";
 import { view } from "../../state/view";
 import { Icon } from "./icons";
 import { Popover } from "./Popover";
+import { ReaderControl } from "./ReaderControl";
 
 export function People() {
   if (isSite() || role.value === null) return null;
@@ -43,18 +43,6 @@ function Control() {
   if (control?.yours) return <button type="button" onClick={() => void handOver(name)}>Give control up</button>;
   if (control?.asked) return <button type="button" onClick={() => void decline(name)}>Withdraw the request</button>;
   return <button type="button" class="main" onClick={() => void askForControl()}>{control?.controller ? `Ask ${control.controller} for control` : "Take control"}</button>;
-}
-
-function ReaderControl() {
-  const request = ownRequest.value;
-  if (request && "number" in request) return <p role="status">The owner sees your request, number <b>{request.number}</b>.</p>;
-  return (
-    <>
-      <p>You can look at everything, but not change the run.</p>
-      {request && <p role="status">{request.end}</p>}
-      <button type="button" class="main" onClick={() => void askForAccess(identity.author, "control")}>Ask the owner for control</button>
-    </>
-  );
 }
 
 function Name() {

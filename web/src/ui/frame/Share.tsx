@@ -3,7 +3,7 @@ import { isSite } from "../../protocol/recorded_site";
 import { isReader, type Role } from "../../state/people";
 import { canSetUp } from "../../state/opening";
 import { hasModel } from "../../state/playback";
-import { share, shown } from "../../state/share";
+import { isOnlyHere, ONLY_HERE, share, shown } from "../../state/share";
 import { Icon } from "./icons";
 import { Popover } from "./Popover";
 
@@ -27,6 +27,10 @@ export function Share() {
               <p id={`share-${role}`}>{text}</p>
             </div>
           ))}
+          {isOnlyHere() && (
+            <p class="problem">{ONLY_HERE} To let others in, serve behind a reverse proxy, or with <code>--host</code> and a TLS certificate:
+              see “Behind a reverse proxy” in docs/how-to/serve.md.</p>
+          )}
           {shown.value !== null && (
             <label class="field">This browser does not allow copying here. Copy the link yourself.
               <input readOnly value={shown.value} ref={(each) => each?.select()} onFocus={(event) => event.currentTarget.select()} />

@@ -1,6 +1,6 @@
 // Title of the run, state of the connection, and control.
 import { helpOpen } from "../../state/bindings";
-import { connection, session, sessions } from "../../state/store";
+import { connection, info, session, sessions } from "../../state/store";
 import { hasModel } from "../../state/playback";
 import { nameOf } from "../../state/names";
 import { look, view } from "../../state/view";
@@ -14,10 +14,13 @@ import { Share } from "./Share";
 const CONNECTION = { connecting: "connecting", open: "live", lost: "connection lost", refused: "no access" } as const;
 
 export function TopBar() {
+  const made = info.value?.attributes?.["synthetic"];
   const names = Object.keys(sessions.value);
   return (
     <header class="top">
-      <h1><span class="brand">Airshed</span> <span class="title">{session.value?.title || session.value?.case || ""}</span></h1>
+      <h1><span class="brand">Airshed</span> <span class="title">{session.value?.title || session.value?.case || ""}</span>
+        {made && <small class="made" title={made}>{firstSentence(made)}</small>}
+      </h1>
       {names.length > 1 && (
         <label class="session"><span class="hidden">Run</span>
           <select value={view.value.session} onChange={(event) => look({ session: event.currentTarget.value, other: null })}>
@@ -35,3 +38,5 @@ export function TopBar() {
     </header>
   );
 }
+
+const firstSentence = (text: string): string => /^.*?\.(?=\s|$)/.exec(text)?.[0] ?? text;

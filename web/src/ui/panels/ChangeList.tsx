@@ -1,8 +1,9 @@
 // The changes of the displayed run in words, each with its undo.
 import { clock } from "../../maths/format";
 import { nameOf } from "../../state/names";
-import { session } from "../../state/store";
-import { canRedo, changes, redo, stateBefore, undo } from "../../state/undo";
+import { session, sessions } from "../../state/store";
+import { canSteer } from "../../state/control";
+import { canBringBack, canRedo, changes, redo, stateBefore, triedRun, undo } from "../../state/undo";
 import { view } from "../../state/view";
 import { Icon } from "../frame/icons";
 
@@ -12,20 +13,25 @@ const STORED = 8;
 export function ChangeList() {
   const state = session.value;
   if (!state || state.recorded) return null;
+  const [tried, can] = [triedRun.value, canSteer()];
   const zero = Date.parse(state.time) - 1000 * state.seconds;
   return (
     <section aria-label="Changes">
       <h2>Changes of “{nameOf(view.value.session)}”</h2>
       <div class="actions">
-        <button type="button" disabled={!changes.value.length} onClick={() => void undo()} title="Undo the last change (Ctrl-Z)"><Icon name="undo" /> Undo</button>
-        <button type="button" disabled={!canRedo.value} onClick={() => void redo()} title={canRedo.value ? `Redo: ${canRedo.value} (Ctrl-Shift-Z)` : "Redo (Ctrl-Shift-Z)"}><Icon name="redo" /> Redo</button>
+        <button type="button" disabled={!can || (!changes.value.length && !tried)} onClick={() => void undo()} title={tried ? "Undo the scenario (Ctrl-Z)" : "Undo the last change (Ctrl-Z)"}>
+          <Icon name="undo" /> {tried ? `Remove “${nameOf(tried)}” and return to “${nameOf(sessions.value[tried]?.parent ?? "")}”` : "Undo"}
+        </button>
+        <button type="button" disabled={!can || !canRedo.value} onClick={() => void redo()} title={canRedo.value ? `Redo: ${canRedo.value} (Ctrl-Shift-Z)` : "Redo (Ctrl-Shift-Z)"}>
+          <Icon name="redo" /> {canBringBack.value ? "Removed: bring it back" : "Redo"}
+        </button>
       </div>
-      {!changes.value.length && <p class="empty">No changes yet.</p>}
+      {!changes.value.length && !tried && <p class="empty">No changes yet.</p>}
       <ul class="plain changes">
         {changes.value.toReversed().map((each) => (
           <li class="key" key={each.number}>
             <time>{clock(new Date(zero + 1000 * each.seconds).toISOString())}</time><span title={`by ${each.author}`}>{each.words}</span>
-            {stateBefore(each.number) && <button type="button" class="quiet" aria-label={`Undo ${each.words}`} title="Undo this change and later ones" onClick={() => void undo(each.number)}><Icon name="undo" /></button>}
+            {can && stateBefore(each.number) && <button type="button" class="quiet" aria-label={`Undo ${each.words}`} title="Undo this change and later ones" onClick={() => void undo(each.number)}><Icon name="undo" /></button>}
           </li>
         ))}
       </ul>

@@ -1,12 +1,15 @@
 // The effect of a scenario in numbers: greatest changes, means, marked places, limit values, and people.
-import { clock, number } from "../../maths/format";
+import { number } from "../../maths/format";
 import type { Effect } from "../../protocol/types";
 import { runBehind } from "../../state/compared";
-import { effectOfOther, noEffect } from "../../state/effect";
+import { effectOfOther, isMoreOzone, noEffect } from "../../state/effect";
+import { meanSentence, timesText, timeText } from "../../state/effect_words";
 import { titleOf } from "../../state/fields";
+import { chooseField } from "../../state/goto";
 import { nameOf } from "../../state/names";
+import { isOfAir } from "../../state/playback";
 import { unit } from "../../state/scale";
-import { sessions, variable } from "../../state/store";
+import { sessions, variable, variables } from "../../state/store";
 import { look, showTime, view } from "../../state/view";
 
 type Extreme = NonNullable<Effect["decrease"]>;
@@ -33,20 +36,21 @@ export function EffectCard() {
 function Numbers({ of }: { of: Effect }) {
   return (
     <>
-      <p class="empty">{of.hours} {of.hours === 1 ? "hour" : "hours"}, from {clock(of.begin.time)} to {clock(of.end.time)} UTC. <Missing of={of} /></p>
-      {!of.decrease && !of.increase && <p>The runs are the same in these hours.</p>}
+      <p class="empty">{timesText(of)}. <Missing of={of} /></p>
+      {!of.decrease && !of.increase && <p>The runs are the same at these times.</p>}
       <dl class="numbers-list">
-        {of.decrease && <ExtremeRow name="Greatest decrease" of={of.decrease} />}
-        {of.increase && <ExtremeRow name="Greatest increase" of={of.increase} />}
-        <Mean name="Mean of the whole area" before={of.domain.before} after={of.domain.after} />
-        {of.country && <Mean name={`Mean of ${of.country.name}`} before={of.country.before} after={of.country.after} />}
+        {of.decrease && <ExtremeRow name="Greatest decrease" of={of.decrease} whole={of} />}
+        {of.increase && <ExtremeRow name="Greatest increase" of={of.increase} whole={of} />}
+        <Mean name="Mean of the whole area" before={of.domain.before} after={of.domain.after} whole={of} />
+        {of.country && <Mean name={`Mean of ${of.country.name}`} before={of.country.before} after={of.country.after} whole={of} />}
         {of.places.map((each, k) => each.before !== null && each.after !== null && each.before !== undefined && each.after !== undefined && (
-          <Mean key={k} name={`Place ${k + 1}${each.city ? `, ${(each.distance ?? 0) > 5 ? `near ${each.city}` : each.city}` : ""}`} before={each.before} after={each.after} greatest={each.greatest ?? null} />
+          <Mean key={k} name={`Place ${k + 1}${each.city ? `, ${(each.distance ?? 0) > 5 ? `near ${each.city}` : each.city}` : ""}`} before={each.before} after={each.after} greatest={each.greatest ?? null} whole={of} />
         ))}
       </dl>
+      {isMoreOzone.value && <MoreOzone />}
       {!of.places.length && <p class="empty">Mark a place on the map to see its change here.</p>}
       {of.limits.length > 0 && <Limits of={of} />}
-      <People of={of} />
+      {isOfAir() ? <People of={of} /> : <p>{meanSentence(of, titleOf(variable.value!))}</p>}
     </>
   );
 }
@@ -60,20 +64,20 @@ function Missing({ of }: { of: Effect }) {
 }
 
 /** A greatest change: its size, place and hour; a click shows the hour. */
-function ExtremeRow({ name, of }: { name: string; of: Extreme }) {
+function ExtremeRow({ name, of, whole }: { name: string; of: Extreme; whole: Effect }) {
   const where = of.city ? `${(of.distance ?? 0) > 5 ? `${number(of.distance ?? 0, 2)} km from ` : ""}${of.city}` : "";
   return (
     <div>
       <dt>{name}</dt>
       <dd>
         <b>{signed(shown(of.after) - shown(of.before))} {label()}</b> <span>{number(shown(of.before))} → {number(shown(of.after))}</span>
-        <button type="button" class="quiet" onClick={() => (showTime(of.seconds), look({ places: [...view.value.places] }))} title="Show this hour">{where}{where && ", "}{clock(of.time)}</button>
+        <button type="button" class="quiet" onClick={() => (showTime(of.seconds), look({ places: [...view.value.places] }))} title="Show this time">{where}{where && ", "}{timeText(whole, of.time)}</button>
       </dd>
     </div>
   );
 }
 
-function Mean({ name, before, after, greatest = null }: { name: string; before: number; after: number; greatest?: Extreme | null }) {
+function Mean({ name, before, after, greatest = null, whole }: { name: string; before: number; after: number; greatest?: Extreme | null; whole: Effect }) {
   const change = shown(after) - shown(before);
   const part = before ? ` (${signed((100 * (after - before)) / Math.abs(before))} %)` : "";
   return (
@@ -81,9 +85,20 @@ function Mean({ name, before, after, greatest = null }: { name: string; before: 
       <dt>{name}</dt>
       <dd>
         <b>{signed(change)} {label()}</b> <span>{number(shown(before))} → {number(shown(after))}{part}</span>
-        {greatest && <button type="button" class="quiet" onClick={() => showTime(greatest.seconds)} title="Show this hour">most at {clock(greatest.time)}: {signed(shown(greatest.after) - shown(greatest.before))}</button>}
+        {greatest && <button type="button" class="quiet" onClick={() => showTime(greatest.seconds)} title="Show this time">most at {timeText(whole, greatest.time)}: {signed(shown(greatest.after) - shown(greatest.before))}</button>}
       </dd>
     </div>
+  );
+}
+
+/** Why less exhaust leaves more ozone near its source. */
+function MoreOzone() {
+  const no2 = variables.value.find((each) => each.name === "NO2");
+  return (
+    <p>
+      More ozone where exhaust is less: nitrogen monoxide (NO) from traffic destroys ozone nearby.{" "}
+      {no2 && <button type="button" class="quiet" onClick={() => chooseField(no2)}>Show nitrogen dioxide NO₂</button>}
+    </p>
   );
 }
 

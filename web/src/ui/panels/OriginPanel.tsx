@@ -2,9 +2,11 @@
 import { fieldText } from "../../state/fields";
 import { number } from "../../maths/format";
 import { asked, cancel, choices, momentIso, origin, receptor, species, start, where } from "../../state/origin";
+import { isReader } from "../../state/people";
 import { info, variables } from "../../state/store";
 import { momentText, nameOfPollutant } from "./origin/names";
 import { Result } from "./origin/Result";
+import { ReaderControl } from "../frame/ReaderControl";
 
 export function OriginPanel() {
   const { status, result } = origin.value;
@@ -28,25 +30,27 @@ function Question() {
   const known = info.value?.species ?? [];
   const fields = variables.value.filter((each) => known.includes(each.name));
   const running = status === "running";
+  const fixed = running || isReader.value;
   return (
     <section aria-label="Question">
       <h2>What made this concentration?</h2>
       <p class="empty">Choose a pollutant and a place. The time is the hour on the map: move the time bar for another.</p>
+      <ReaderControl />
       <div class="pair">
         <label class="field">Pollutant
-          <select value={species.value} disabled={running} onChange={(event) => (asked.value = event.currentTarget.value)}>
+          <select value={species.value} disabled={fixed} onChange={(event) => (asked.value = event.currentTarget.value)}>
             {fields.map((each) => <option key={each.name} value={each.name}>{fieldText(each)}</option>)}
           </select>
         </label>
         <label class="field">Place
-          <select value={where.value?.id ?? ""} disabled={running} onChange={(event) => (receptor.value = event.currentTarget.value)}>
+          <select value={where.value?.id ?? ""} disabled={fixed} onChange={(event) => (receptor.value = event.currentTarget.value)}>
             {choices.value.map((each) => <option key={each.id} value={each.id}>{each.name}</option>)}
           </select>
         </label>
       </div>
       <p><b>{nameOfPollutant(species.value)} in {where.value?.name ?? "–"}, {momentText(momentIso.value)}</b></p>
       {refusal && !running && <p class="problem">{refusal}</p>}
-      {!running && !refusal && (
+      {!fixed && !refusal && (
         <>
           <div class="actions"><button type="button" class="main" disabled={!where.value} onClick={() => void start()}>Find the sources</button></div>
           <p class="empty">
@@ -71,7 +75,7 @@ function Progress() {
       <p>{PARTS[part]}: {Math.round(100 * done)} %</p>
       <progress max={1} value={whole} aria-label="Progress of the computation" />
       <p class="empty">{number(Math.round(elapsed))} s so far{expected ? `, about ${Math.round(expected)} s in all` : ""}</p>
-      <div class="actions"><button type="button" onClick={() => void cancel()}>Cancel</button></div>
+      {!isReader.value && <div class="actions"><button type="button" onClick={() => void cancel()}>Cancel</button></div>}
     </section>
   );
 }

@@ -2,14 +2,14 @@
 import { useSignal } from "@preact/signals";
 import { clock } from "../../maths/format";
 import type { SessionState } from "../../protocol/types";
-import { branch, close } from "../../state/actions";
+import { branch } from "../../state/actions";
 import { asOptions, asToml } from "../../state/levers";
 import { isComparable } from "../../state/compared";
 import { nameOf } from "../../state/names";
-import { hasModel } from "../../state/playback";
+import { canSteer } from "../../state/control";
 import { rename } from "../../state/scenario";
 import { logs, notify, sessions } from "../../state/store";
-import { activeChanges } from "../../state/undo";
+import { activeChanges, removeRun } from "../../state/undo";
 import { look, view, type Compare } from "../../state/view";
 import { Icon } from "../frame/icons";
 
@@ -27,7 +27,7 @@ export function RunList() {
           {COMPARISONS.map(([id, words]) => <button key={id} type="button" aria-pressed={compare === id} onClick={() => look({ compare: id })}>{words}</button>)}
         </div>
       )}
-      {hasModel() && <div class="actions"><button type="button" class="quiet" onClick={() => void branch()} title="A second run with the same settings (b)"><Icon name="branch" /> Branch from here</button></div>}
+      {canSteer() && <div class="actions"><button type="button" class="quiet" onClick={() => void branch()} title="A second run with the same settings (b)"><Icon name="branch" /> Branch from here</button></div>}
     </section>
   );
 }
@@ -46,6 +46,7 @@ function Run({ of }: { of: SessionState }) {
           <button type="button" class="quiet" aria-pressed={other === of.session} aria-label={`Compare with ${name}`}
             onClick={() => look({ other: other === of.session ? null : of.session })}>compare</button>
         )}
+        {of.parent && canSteer(of.session) && <button type="button" class="quiet" aria-label={`Remove ${name}`} onClick={() => void removeRun(of.session)}>Remove</button>}
         {!of.recorded && <button type="button" class="quiet" aria-expanded={open.value} aria-label={`More on ${name}`} onClick={() => (open.value = !open.value)}><Icon name="menu" /></button>}
       </div>
       {open.value && <More of={of} name={name} />}
@@ -60,7 +61,7 @@ function More({ of, name }: { of: SessionState; name: string }) {
   return (
     <div class="more">
       <label class="field">Name
-        <input type="text" maxLength={80} value={of.scenario || name} onChange={(event) => void rename(of.session, event.currentTarget.value)} />
+        <input type="text" maxLength={80} disabled={!canSteer(of.session)} value={of.scenario || name} onChange={(event) => void rename(of.session, event.currentTarget.value)} />
       </label>
       {has && (
         <>
@@ -71,7 +72,6 @@ function More({ of, name }: { of: SessionState; name: string }) {
           </div>
         </>
       )}
-      {of.parent && <div class="actions"><button type="button" onClick={() => void close(of.session)}><Icon name="close" /> Remove this run</button></div>}
     </div>
   );
 }

@@ -1,8 +1,11 @@
 // The card of a scenario: menus in plain words, the name that is made of them, and the start.
+import { useEffect } from "preact/hooks";
 import type { KeyKind, Lever } from "../../state/levers";
 import { cardOpen, draft, edit, firstChange, levers, madeName, openCard, ownName, patch, present, startAt, tryScenario, type Change } from "../../state/scenario";
+import { isReader } from "../../state/people";
 import { session } from "../../state/store";
 import { Icon } from "../frame/icons";
+import { ReaderControl } from "../frame/ReaderControl";
 import { NeedsModel } from "./NeedsModel";
 
 const ASKED = "What would half of the road traffic in Germany change? The running model of this recorded day can answer.";
@@ -10,6 +13,7 @@ const ASKED = "What would half of the road traffic in Germany change? The runnin
 export function ScenarioCard() {
   if (session.value?.recorded) return <NeedsModel name="What if …" text={ASKED} />;
   if (!levers.value.length) return <p class="empty">This model has no settings in plain words. See the tab Settings.</p>;
+  if (isReader.value) return <ReadOnly />;
   if (!cardOpen.value) {
     return (
       <section aria-label="What if">
@@ -19,6 +23,17 @@ export function ScenarioCard() {
     );
   }
   return <Card />;
+}
+
+/** The form as a reader sees it. */
+function ReadOnly() {
+  useEffect(openCard, []);
+  return (
+    <>
+      <ReaderControl />
+      <fieldset class="bare" disabled><Card /></fieldset>
+    </>
+  );
 }
 
 function Card() {
@@ -70,7 +85,7 @@ function Row({ of, at }: { of: Change; at: number }) {
       </div>
       {lever.kind === "factors" && <Keys of={of} at={at} lever={lever} />}
       {lever.kind === "switch" ? (
-        <label class="check"><input type="checkbox" checked={of.on} onChange={(event) => edit(at, { on: event.currentTarget.checked })} /> {of.on ? "on" : "off"} (now {present.value[lever.path] ? "on" : "off"})</label>
+        <label class="check"><input type="checkbox" checked={of.on} onChange={(event) => edit(at, { on: event.currentTarget.checked })} /> {lever.text} {of.on ? "on" : "off"} (now {present.value[lever.path] ? "on" : "off"})</label>
       ) : <Percent of={of} at={at} />}
       {lever.hint && <small class="empty">{lever.hint}</small>}
     </fieldset>

@@ -4,7 +4,8 @@ import { useEffect } from "preact/hooks";
 import { bytes, clock, day, errorText } from "../../maths/format";
 import type { CaseEntry, SnapshotInfo } from "../../protocol/types";
 import { command, openCase, restore } from "../../state/actions";
-import { hasModel } from "../../state/playback";
+import { canSteer } from "../../state/control";
+import { isReader } from "../../state/people";
 import { http, notify, session } from "../../state/store";
 import { view } from "../../state/view";
 import { ChangeList } from "./ChangeList";
@@ -19,13 +20,13 @@ export function ScenarioPanel() {
       <EffectCard />
       <RunList />
       <ChangeList />
-      {hasModel() && (
+      {canSteer() && (
         <details>
           <summary>States and replay</summary>
           <div><Snapshots /><Replay /></div>
         </details>
       )}
-      <Catalogue />
+      {!isReader.value && <Catalogue />}
     </>
   );
 }

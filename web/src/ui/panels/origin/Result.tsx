@@ -4,6 +4,7 @@ import { Chart } from "../../../charts/Chart";
 import { number } from "../../../maths/format";
 import { GROUPINGS, ranking, reach, sums, type Grouping, type Ranked, type Row } from "../../../maths/sources";
 import type { Origin } from "../../../protocol/types";
+import { isReader } from "../../../state/people";
 import { amountUnit, mapShown, pollutant } from "../../../state/origin";
 import { FACTOR, showEffect, trialOf, tryCut } from "../../../state/trials";
 import { momentText, nameOfCountry, nameOfPollutant } from "./names";
@@ -102,7 +103,7 @@ function Line({ line, most, of }: { line: Ranked; most: number; of: Origin }) {
     <li data-source={line.id}>
       <span class="name">{line.name}</span>
       <b>{signed(line.value, of)}</b>
-      {line.scale && (
+      {line.scale && !isReader.value && (
         <button type="button" class="quiet" disabled={trial !== undefined && trial.measured === null} onClick={() => void tryCut(line, of)}
           title={`Run again from the start with 20 % less, and compare`} aria-label={`Try 20 % less: ${line.name}`}>Try −20 %</button>
       )}

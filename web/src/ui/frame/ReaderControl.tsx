@@ -1,0 +1,16 @@
+// What a reader sees in place of a control: the way to ask for it.
+import { askForAccess, ownRequest } from "../../state/access_request";
+import { isReader } from "../../state/people";
+import { identity } from "../../state/store";
+
+export function ReaderControl() {
+  const request = ownRequest.value;
+  if (!isReader.value) return null;
+  if (request && "number" in request) return <p role="status">You only look. The owner sees your request, number <b>{request.number}</b>.</p>;
+  return (
+    <>
+      {request && <p role="status">{request.end}</p>}
+      <p class="reader">You only look: <button type="button" onClick={() => void askForAccess(identity.author, "control")}>ask for control</button></p>
+    </>
+  );
+}
