@@ -33,7 +33,7 @@ test("levers come from the schema of the case", () => {
 
 const change = (given: Partial<Change>): Change => ({ path: "emissions.scale", keys: {}, percent: -50, on: true, ...given });
 
-test("what can be more or less comes before switches", () => {
+test("amounts come before switches", () => {
   const on = { type: "boolean", "x-lever": { text: "Trees" } };
   const schema = { properties: { trees: { properties: { on } }, grazing: { properties: { supplement: on, stocking_rate: { type: "number", "x-lever": { text: "Stocking rate" } } } } } };
   expect(leversOf(schema)[0]?.path).toBe("grazing.stocking_rate");

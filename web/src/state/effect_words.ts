@@ -7,7 +7,7 @@ const DAY = 86400;
 /** Return the mean time between the compared records [s]; 0 for a single one. */
 const interval = ({ hours, begin, end }: Effect): number => (hours > 1 ? (end.seconds - begin.seconds) / (hours - 1) : 0);
 
-/** Whether the records are days or longer, so that an hour says nothing. */
+/** Whether the records are days or longer, so that hours have no meaning. */
 export const isByDays = (of: Effect): boolean => interval(of) >= DAY;
 
 /** Return the compared times: "12 hours, from 06:00 to 17:00 UTC", "37 dates, from 1 Jan 2020 to 26 Dec 2020". */
@@ -25,10 +25,10 @@ export const timeText = (of: Effect, iso: string): string => (isByDays(of) ? day
 /** Return the change of the mean in words: "Over the whole area, the mean of green grass falls by 3 %." */
 export function meanSentence({ domain: { before, after } }: Effect, title: string): string {
   const change = (100 * (after - before)) / Math.abs(before);
-  const what = `Over the whole area, the mean of ${title.charAt(0).toLowerCase()}${title.slice(1)}`;
-  if (after === before) return `${what} stays the same.`;
+  const subject = `Over the whole area, the mean of ${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+  if (after === before) return `${subject} stays the same.`;
   const size = Number.isFinite(change) ? ` by ${number(Math.abs(change), 2)} %` : "";
-  return `${what} ${after < before ? "falls" : "rises"}${size}.`;
+  return `${subject} ${after < before ? "falls" : "rises"}${size}.`;
 }
 
 /** Pollutants, and sectors that burn fuel: a cut of their emission is one of nitrogen oxides. */

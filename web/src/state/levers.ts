@@ -24,7 +24,7 @@ interface Node {
 
 const KINDS: Lever["kind"][] = ["factors", "number", "switch"];
 
-/** Return the levers of a case: what can be more or less first, then what is on or off. */
+/** Return the levers of a case: amounts first, then switches. */
 export function leversOf(schema: unknown): Lever[] {
   return [...walk(schema as Node, "")].sort((one, other) => KINDS.indexOf(one.kind) - KINDS.indexOf(other.kind));
 }

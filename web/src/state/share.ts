@@ -14,7 +14,7 @@ export const shown = signal<string | null>(null);
 /** Whether a host is this computer itself: others cannot open its links. */
 export const isLoopback = (host: string): boolean => /^(localhost|.+\.localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
-/** What a link on this computer cannot do. */
+/** The limit of a link on this computer. */
 export const ONLY_HERE = "This link opens on this computer only.";
 export const isOnlyHere = (): boolean => isLoopback(location.hostname);
 

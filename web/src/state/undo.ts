@@ -80,7 +80,7 @@ export async function removeRun(name: string): Promise<void> {
   notify("done", `“${words}” is removed.`);
 }
 
-/** Open a removed run again, from the same state and with the same changes, beside the run that it came from. */
+/** Open a removed run again, from the same state and with the same changes, next to the run that it came from. */
 async function bringBack(of: Opened): Promise<void> {
   const made = await open(of.from, of.snapshot, of.changes, of.scenario);
   if (made) look({ session: of.from, other: made.session, compare: "swipe", at: null });

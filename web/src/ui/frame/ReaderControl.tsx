@@ -1,4 +1,4 @@
-// What a reader sees in place of a control: the way to ask for it.
+// The way of a reader to control: a request to the owner.
 import { askForAccess, ownRequest } from "../../state/access_request";
 import { isReader } from "../../state/people";
 import { identity } from "../../state/store";
