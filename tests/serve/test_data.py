@@ -62,6 +62,17 @@ def test_netcdf_holds_the_fields_and_the_log(remote: Remote) -> None:
         assert file.attrs["title"] == "A plume in turning air"
 
 
+def test_netcdf_of_a_scenario_names_it(remote: Remote) -> None:
+    def title() -> str:
+        with xr.open_dataset(BytesIO(branch.netcdf("TRACER")), engine="scipy") as file:
+            return str(file.attrs["title"])
+
+    with remote.branch() as branch:
+        assert title() == "A plume in turning air: Copy from 00:00"
+        branch.rename("Road transport \N{MINUS SIGN}50 %, Köln")
+        assert title() == "A plume in turning air: Road transport \N{MINUS SIGN}50 %, Köln"
+
+
 def test_a_picture_is_drawn(pasture: Remote, remote: Remote) -> None:
     for client, name in ((pasture, "green_leaf"), (remote, "TRACER")):
         with Image.open(BytesIO(client.picture(name))) as picture:

@@ -21,6 +21,8 @@ async function slowDown(page, steps) {
   await page.locator(".speed select").selectOption(steps);
   await page.keyboard.press("Escape");
 }
+/** Height of the words above a saved map [CSS pixels]. */
+const PICTURE_HEAD = 62;
 const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /** Return the position of a place on the screen, from the visible area of the map. */
@@ -63,6 +65,7 @@ export async function shows({ open, given }) {
   const places = [];
   for (const [lon, lat] of given.places) places.push(await pixel(page, lon, lat));
   await page.screenshot({ path: given.picture });
+  const saved = given.saved && (await savedPicture(page, places, given.saved));
   const values = [];
   for (const [x, y] of places) {
     await page.mouse.move(x, y);
@@ -70,7 +73,18 @@ export async function shows({ open, given }) {
     await settle(page);
     values.push(await page.locator(".readout").evaluate((each) => [Number(each.dataset.row), Number(each.dataset.column), `${each.innerText} ${each.querySelector("span").title}`]));
   }
-  return { places, values, scale: await scale(page) };
+  return { places, values, saved, scale: await scale(page) };
+}
+
+/** Save the picture of the map; return the positions on it of places on the screen. */
+async function savedPicture(page, places, path) {
+  await page.getByRole("button", { name: "Save …" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("menuitem", { name: "Picture of the map" }).click();
+  await (await download).saveAs(path);
+  const covered = await page.locator(".maps").evaluate((each) => parseFloat(getComputedStyle(each).getPropertyValue("--covered-top")) || 0);
+  const { x: left, y: top } = await page.locator(".maps").boundingBox();
+  return places.map(([x, y]) => [2 * (x - left), 2 * (y - top - covered + PICTURE_HEAD)]);
 }
 
 /** Read a table of the budget, and the costs of a step. */

@@ -47,10 +47,14 @@ def test_the_picture_has_the_colours_of_the_values(air: Server, browse: Browse, 
     high = float(values.max())
     view = {"variable": "TRACER", "level": 0, "unit": "ppt", "range": [0.0, high], "colours": "viridis"}
     picture = tmp_path / "map.png"
-    seen = browse("shows", air, places=places, picture=str(picture), view=view)
+    saved = tmp_path / "saved.png"
+    seen = browse("shows", air, places=places, picture=str(picture), saved=str(saved), view=view)
     assert [each[:2] for each in seen["values"]] == [[int(r), int(c)] for r, c in zip(rows, columns, strict=True)]
     assert (seen["scale"]["low"], seen["scale"]["high"]) == (0.0, pytest.approx(high))
     _assert_colours(picture, seen["places"], values[rows, columns] / high, "viridis")
+    _assert_colours(saved, seen["saved"], values[rows, columns] / high, "viridis")
+    with pytest.raises(AssertionError):
+        _assert_colours(saved, [[x + 40, y] for x, y in seen["saved"]], values[rows, columns] / high, "viridis")
 
 
 def test_sea_between_packed_cells_has_no_colour(pasture: Server, browse: Browse, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ describe("the maximum of a series", () => {
     expect(valueAtTime(points, at(5))).toBeNull();
   });
   it("has a day of the week", () => expect(momentText(at(0))).toBe("Wed 31 Aug, 00:00 UTC"));
+  it("has the year in a picture", () => expect(momentText(at(0), true)).toBe("Wed 31 Aug 2022, 00:00 UTC"));
 });
 
 test.each([[7, 10, 5], [7, 4, 7], [1, 4, 2], [9.5, 4, 8]])("a window around %s of length %s is in the middle at %s", (at, length, expected) => {

@@ -2,6 +2,7 @@
 import { COUNT, table } from "../maths/colours";
 import { number } from "../maths/format";
 import { fraction, ticks, type Range } from "../maths/range";
+import { view } from "../state/view";
 
 /** Words and colours of a picture. */
 export interface Caption {
@@ -36,28 +37,55 @@ export function compose(target: HTMLCanvasElement, maps: HTMLElement, free: Part
   const { color, backgroundColor } = getComputedStyle(document.querySelector(".top") ?? document.body);
   pen.fillStyle = backgroundColor;
   pen.fillRect(0, 0, free.width, free.height + HEAD + FOOT);
-  drawMaps(pen, maps, free);
+  drawMaps(pen, maps, free, view.value.swipe);
   pen.fillStyle = color;
   drawHead(pen, caption, free.width);
   drawScale(pen, caption, free, color);
 }
 
-/** Draw the canvases of all maps at their positions on the screen, in the order of the page. */
-function drawMaps(pen: CanvasRenderingContext2D, maps: HTMLElement, free: Part): void {
+/** Draw the canvases of all maps, each at its own place on the screen, in the order of the page. */
+export function drawMaps(pen: CanvasRenderingContext2D, maps: HTMLElement, free: Part, swipe: number): void {
   pen.save();
-  pen.beginPath();
-  pen.rect(0, HEAD, free.width, free.height);
-  pen.clip();
-  for (const map of maps.querySelectorAll<HTMLElement>(".map")) {
-    const { left, top, width, height } = map.getBoundingClientRect();
-    const [x, y] = [left - free.left, top - free.top + HEAD];
-    pen.fillStyle = getComputedStyle(map.closest(".one") ?? map).backgroundColor;
-    pen.fillRect(x, y, width, height);
-    for (const layer of map.querySelectorAll<HTMLCanvasElement>("canvas.layer")) {
-      if (!layer.hidden && layer.width > 0) pen.drawImage(layer, x, y, width, height);
+  clipTo(pen, [0, HEAD, free.width, free.height]);
+  const whole = placeIn(free, maps.getBoundingClientRect());
+  for (const one of maps.querySelectorAll<HTMLElement>(".one")) {
+    const { side } = one.dataset;
+    pen.save();
+    if (side) clipTo(pen, sideOf(whole, side, swipe));
+    pen.fillStyle = getComputedStyle(one).backgroundColor;
+    pen.fillRect(...placeIn(free, one.getBoundingClientRect()));
+    for (const layer of one.querySelectorAll<HTMLCanvasElement>("canvas.layer")) {
+      if (!layer.hidden && layer.width > 0) pen.drawImage(layer, ...placeIn(free, layer.getBoundingClientRect())); // a field covers a part of its map
     }
+    pen.restore();
+    if (side === "right") drawLine(pen, sideOf(whole, side, swipe));
   }
   pen.restore();
+}
+
+/** Position and size [CSS pixels]. */
+type Place = [x: number, y: number, width: number, height: number];
+
+/** Return the place in the picture of a part of the screen. */
+export const placeIn = (free: Part, { left, top, width, height }: Part): Place => [left - free.left, top - free.top + HEAD, width, height];
+
+/** Return the part of two maps at one side of the line between them. */
+function sideOf([x, y, width, height]: Place, side: string, swipe: number): Place {
+  const left = swipe * width;
+  return side === "left" ? [x, y, left, height] : [x + left, y, width - left, height];
+}
+
+function clipTo(pen: CanvasRenderingContext2D, place: Place): void {
+  pen.beginPath();
+  pen.rect(...place);
+  pen.clip();
+}
+
+function drawLine(pen: CanvasRenderingContext2D, [x, y, , height]: Place): void {
+  pen.fillStyle = "#0006";
+  pen.fillRect(x - 2, y, 4, height);
+  pen.fillStyle = "#fff";
+  pen.fillRect(x - 1, y, 2, height);
 }
 
 function drawHead(pen: CanvasRenderingContext2D, { title, lines }: Caption, width: number): void {

@@ -148,7 +148,7 @@ function caption(): Caption {
   const height = field && field.dims.length > 2 ? heightText(info.value?.grid.levels ?? [], level.value, field.shape[0]) : "";
   return {
     title: [field && fieldText(field), comparing.value && "difference"].filter(Boolean).join(", "),
-    lines: [momentText(Date.parse(shown(view.value.session)?.header.time ?? "")), height, runs].filter(Boolean),
+    lines: [momentText(Date.parse(shown(view.value.session)?.header.time ?? ""), true), height, runs].filter(Boolean),
     unit: unit.value?.label ?? "", range: range.value, colours: colours.value,
   };
 }

@@ -5,10 +5,10 @@ type Point = readonly [time: number, value: number];
 
 const DAY = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" } as const;
 
-/** Return a time as text: "Wed 31 Aug, 15:00 UTC". */
-export function momentText(time: number): string {
+/** Return a time as text: "Wed 31 Aug, 15:00 UTC", or "Wed 31 Aug 2022, 15:00 UTC". */
+export function momentText(time: number, year = false): string {
   const iso = new Date(time).toISOString();
-  return `${new Date(time).toLocaleDateString("en-GB", DAY).replace(",", "")}, ${clock(iso)} UTC`;
+  return `${new Date(time).toLocaleDateString("en-GB", year ? { ...DAY, year: "numeric" } : DAY).replace(",", "")}, ${clock(iso)} UTC`;
 }
 
 /** Return the point with the largest value; null without values. */

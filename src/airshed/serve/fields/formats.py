@@ -68,9 +68,10 @@ def history(log: Sequence[types.LogEntry]) -> str:
 
 
 def global_attributes(session: Session) -> dict[str, str]:
-    """Return the global attributes of a file: its origin, and the log of commands as history."""
+    """Return the global attributes of a file: case, scenario, origin, and the log of commands as history."""
+    title = ": ".join(filter(None, [session.state.title, session.state.scenario]))
     return {
-        "Conventions": "CF-1.11", "title": session.state.title, "source": f"Airshed {__version__}, live",
+        "Conventions": "CF-1.11", "title": title, "source": f"Airshed {__version__}, live",
         "history": "\n".join(filter(None, [*session.history, history(session.log)])), **session.shape.attributes,
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Routes of data: frames, differences, pictures, netCDF, Zarr, coasts and cities."""
 
 import asyncio
+import re
 from dataclasses import replace
 from math import isfinite
 from typing import Annotated, Any
@@ -179,8 +180,10 @@ def file_routes(requests: Requests) -> APIRouter:
             return Response(made, media_type="application/netcdf")
         copies = await _copies(requests, session, variables)
         made = await asyncio.to_thread(netcdf, found, copies)
-        name = f'attachment; filename="{_plain(session)}-{found.state.step}.nc"'
-        return Response(made, media_type="application/netcdf", headers={"Content-Disposition": name})
+        words = [found.state.case, found.state.scenario, str(found.state.step)]
+        name = "-".join(filter(None, map(_plain, words)))
+        attached = {"Content-Disposition": f'attachment; filename="{name}.nc"'}
+        return Response(made, media_type="application/netcdf", headers=attached)
 
     @routes.get("/zarr/{key:path}", responses=responses("application/octet-stream"))
     async def zarr(session: str, key: str) -> Response:
@@ -194,7 +197,8 @@ def file_routes(requests: Requests) -> APIRouter:
 
 
 def _plain(name: str) -> str:
-    return "".join(each for each in name if each.isascii() and (each.isalnum() or each in "-_"))
+    """Return a name as a part of a file name."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.")
 
 
 def _names(variables: str) -> list[str]:
