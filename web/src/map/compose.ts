@@ -46,8 +46,8 @@ export function compose(target: HTMLCanvasElement, maps: HTMLElement, free: Part
 /** Draw the canvases of all maps, each at its own place on the screen, in the order of the page. */
 export function drawMaps(pen: CanvasRenderingContext2D, maps: HTMLElement, free: Part, swipe: number): void {
   pen.save();
-  clipTo(pen, [0, HEAD, free.width, free.height]);
-  const whole = placeIn(free, maps.getBoundingClientRect());
+  const whole: Place = [0, HEAD, free.width, free.height];
+  clipTo(pen, whole);
   for (const one of maps.querySelectorAll<HTMLElement>(".one")) {
     const { side } = one.dataset;
     pen.save();
@@ -69,7 +69,7 @@ type Place = [x: number, y: number, width: number, height: number];
 /** Return the place in the picture of a part of the screen. */
 export const placeIn = (free: Part, { left, top, width, height }: Part): Place => [left - free.left, top - free.top + HEAD, width, height];
 
-/** Return the part of two maps at one side of the line between them. */
+/** Return the part of the picture at one side of the line between two runs. */
 function sideOf([x, y, width, height]: Place, side: string, swipe: number): Place {
   const left = swipe * width;
   return side === "left" ? [x, y, left, height] : [x + left, y, width - left, height];

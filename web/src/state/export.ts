@@ -144,17 +144,14 @@ function freeArea(maps: HTMLElement): Part {
 function caption(): Caption {
   const field = variable.value;
   const names = watched.value.map(nameOf);
-  const runs = [session.value?.title, comparing.value ? `${names[1]} minus ${names[0]}` : isNamed() && names.join(" | ")].filter(Boolean).join(": ");
+  const runs = comparing.value ? `${names[1]} minus ${names[0]}` : names.join(" | ");
   const height = field && field.dims.length > 2 ? heightText(info.value?.grid.levels ?? [], level.value, field.shape[0]) : "";
   return {
     title: [field && fieldText(field), comparing.value && "difference"].filter(Boolean).join(", "),
-    lines: [momentText(Date.parse(shown(view.value.session)?.header.time ?? ""), true), height, runs].filter(Boolean),
+    lines: [momentText(Date.parse(shown(view.value.session)?.header.time ?? ""), true), height, ...new Set([session.value?.title ?? "", runs])].filter(Boolean),
     unit: unit.value?.label ?? "", range: range.value, colours: colours.value,
   };
 }
-
-/** Whether the displayed run is one of several, or has a name of its own. */
-const isNamed = (): boolean => watched.value.length > 1 || !!session.value?.parent;
 
 /** Return the series of the marked places as columns. */
 function columnsOf(curves: typeof series.value): Column[] {
