@@ -1,7 +1,7 @@
 // The effect of a scenario in words: times, means, and why there is more ozone.
 import { expect, test } from "vitest";
 import "./browser";
-import { cutsNitrogen, meanSentence, timesText, timeText } from "../src/state/effect_words";
+import { cutsNitrogen, meanSentence, timesText, timeOfEffect } from "../src/state/effect_words";
 import type { Effect } from "../src/protocol/types";
 
 const at = (time: string) => ({ time, seconds: Date.parse(time) / 1000 });
@@ -14,7 +14,7 @@ test("times are hours of a day, hours of several days, or dates", () => {
   expect(timesText(effect(49, "2020-01-01T00:00:00Z", "2020-01-03T00:00:00Z"))).toBe("49 hours, from 1 Jan 2020, 00:00 to 3 Jan 2020, 00:00 UTC");
   const year = effect(37, "2020-01-01T00:00:00Z", "2020-12-26T00:00:00Z");
   expect(timesText(year)).toBe("37 dates, from 1 Jan 2020 to 26 Dec 2020");
-  expect(timeText(year, "2020-03-11T00:00:00Z")).toBe("11 Mar 2020");
+  expect(timeOfEffect(year, "2020-03-11T00:00:00Z")).toBe("11 Mar 2020");
 });
 
 test("a mean falls, rises or stays", () => {

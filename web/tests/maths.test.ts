@@ -1,7 +1,7 @@
 // Numbers, units, ranges, colours and cells of the page.
 import { describe, expect, it, test } from "vitest";
 import { COUNT, NAMES, OTHER, colourAt, gradient, signedTable, table } from "../src/maths/colours";
-import { bytes, clock, day, number, span } from "../src/maths/format";
+import { bytes, number, quantity, span } from "../src/maths/format";
 import { cellAt, centreOf, gridOf, placeText, valueAt, type Grid } from "../src/maths/grid";
 import { around, automatic, extent, fraction, ticks, usualSize } from "../src/maths/range";
 import { convert, pretty, unitFor, unitsOf } from "../src/maths/units";
@@ -17,13 +17,12 @@ describe("number", () => {
   it("has the digits that are requested", () => expect(number(3.14159, 5)).toBe("3.1416"));
 });
 
-describe("times", () => {
-  it("are in UTC whatever the zone of the browser", () => {
-    expect(clock("2022-08-31T23:30:00Z")).toBe("23:30");
-    expect(day("2022-08-31T23:30:00Z")).toBe("31 Aug 2022");
-    expect(day("2022-08-31T23:30:00-02:00")).toBe("1 Sept 2022");
-  });
+test.each([
+  [82.234, "µg/m³", "82.2 µg/m³"], [0.04, "µg/m³", "below 0.1 µg/m³"], [0, "µg/m³", "0 µg/m³"], [0.1, "µg/m³", "0.1 µg/m³"], [-0.04, "µg/m³", "−0.04 µg/m³"],
+  [0.04, "ppb", "0.04 ppb"], [3, "", "3"], [NaN, "ppb", "–"],
+])("the quantity %d %s is %s", (value, unit, text) => expect(quantity(value, unit)).toBe(text));
 
+describe("times", () => {
   test.each([
     [0, "0 s"], [59, "59 s"], [60, "1 min"], [90, "1.5 min"], [3600, "1 h"], [21600, "6 h"], [86400, "24 h"],
     [172800, "2 d"], [1036800, "12 d"], [-7200, "-2 h"],

@@ -2,11 +2,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { SessionState } from "../src/protocol/types";
 import { mixOf } from "../src/state/mixing";
-import { goingLive, progress } from "../src/state/opening";
+import { goingLive, hourOfDay, progress, showLive } from "../src/state/opening";
 import { hasModel } from "../src/state/playback";
-import { arrived, bestOf, infos, openings, past, sessions } from "../src/state/store";
+import { arrived, bestOf, infos, notices, openings, past, sessions } from "../src/state/store";
 import { fields } from "../src/state/scale";
-import { displayedTime, look, movingTime, playhead, showTime } from "../src/state/view";
+import { displayedTime, look, movingTime, playhead, showTime, view } from "../src/state/view";
 import { field, frame, model, see } from "./samples";
 
 const state = (session: string, more: Partial<SessionState> = {}) =>
@@ -45,6 +45,39 @@ describe("the way to the live run", () => {
   it("leaves recorded sessions without a model", () => {
     sessions.value = { recorded: state("recorded", { recorded: true }), main: state("main") };
     expect([hasModel("recorded"), hasModel("main")]).toEqual([false, true]);
+  });
+});
+
+describe("the displayed hour of the live run", () => {
+  const TIME = "2022-08-31T16:00:00Z";
+  const run = state("main", { seconds: 16 * 3600, end: 86400, time: TIME });
+  const show = (hour: number, computed: number) => {
+    infos.value = { recorded: model([field("O3")]) };
+    see({ session: "recorded", variable: "O3" });
+    notices.value = [];
+    sessions.value = { recorded: state("recorded", { recorded: true, seconds: 86400, time: "2022-09-01T00:00:00Z" }), main: { ...run, seconds: computed, time: new Date(Date.parse(TIME) + 1000 * (computed - run.seconds)).toISOString() } };
+    const times = [hour, hour + 1].map((each) => 3600 * each);
+    past("recorded").merge(times.map((seconds) => ({ ...frame(seconds, { variable: "O3", shape: [2, 4], subscription: null, time: new Date(Date.parse("2022-08-31T00:00:00Z") + 1000 * seconds).toISOString() }, new Float32Array(8)) })));
+    arrived.value += 1;
+    showTime(3600 * hour);
+    showLive();
+  };
+
+  it("is the same where the run has computed it", () => {
+    show(14, 16 * 3600);
+    expect([view.value.session, view.value.at, notices.value]).toEqual(["main", 14 * 3600, []]);
+  });
+
+  it("is the present where it has not, in words", () => {
+    show(14, 0);
+    expect([view.value.session, view.value.at]).toEqual(["main", null]);
+    expect(notices.value.map((each) => each.text)).toEqual(["The model has not computed 14:00 UTC yet. The map shows 00:00 UTC and follows the model."]);
+  });
+
+  it("is that hour of the day in a run of another day", () => {
+    expect(hourOfDay(run, Date.parse("2022-08-31T14:00:00Z"))).toBe(14 * 3600);
+    expect(hourOfDay(run, Date.parse("2022-08-29T14:00:00Z"))).toBe(14 * 3600);
+    expect(hourOfDay(run, Date.parse("2022-09-04T05:00:00Z"))).toBe(5 * 3600);
   });
 });
 

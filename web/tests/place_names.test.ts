@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { direction, distance } from "../src/maths/sphere";
 import type { City } from "../src/protocol/types";
 import { citiesNamed, coordinatesOf, inside } from "../src/state/goto";
-import { highest, highestText, momentText, valueAtTime } from "../src/state/highest";
+import { highest, highestOf } from "../src/state/highest";
 import { nameNear, nearestCity } from "../src/state/place_names";
 
 const city = (name: string, lon: number, lat: number, also = ""): City => ({ name, also, lon, lat, x: lon, y: lat, population: 1e6 });
@@ -49,19 +49,12 @@ test("coordinates are latitude and longitude", () => {
 describe("the maximum of a series", () => {
   const at = (hour: number) => Date.UTC(2022, 7, 31, hour);
   const points = [[at(6), 20], [at(15), 131.2], [at(18), NaN], [at(20), 80]] as const;
-  it("is a sentence with its hour", () => expect(highestText(points, "µg/m³")).toBe("Highest 131 µg/m³ on Wed 31 Aug, 15:00 UTC"));
-  it("needs more than one time", () => expect(highestText(points.slice(0, 1), "ppb")).toBe(""));
+  it("has its hour", () => expect(highestOf(points, "µg/m³")).toEqual({ text: "Highest 131 µg/m³", time: at(15) }));
+  it("needs more than one time", () => expect(highestOf(points.slice(0, 1), "ppb")).toBeNull());
   it("passes over missing values", () => {
     expect(highest([[0, NaN]])).toBeNull();
     expect(highest(points)).toEqual([at(15), 131.2]);
   });
-  it("and the value at a time is that of the last point before", () => {
-    expect(valueAtTime(points, at(10))).toBe(20);
-    expect(valueAtTime(points, at(18))).toBeNull();
-    expect(valueAtTime(points, at(5))).toBeNull();
-  });
-  it("has a day of the week", () => expect(momentText(at(0))).toBe("Wed 31 Aug, 00:00 UTC"));
-  it("has the year in a picture", () => expect(momentText(at(0), true)).toBe("Wed 31 Aug 2022, 00:00 UTC"));
 });
 
 test.each([[7, 10, 5], [7, 4, 7], [1, 4, 2], [9.5, 4, 8]])("a window around %s of length %s is in the middle at %s", (at, length, expected) => {

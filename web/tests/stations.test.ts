@@ -117,3 +117,18 @@ describe("the time of a chart", () => {
     expect(view.value.at).toBeNull();
   });
 });
+
+describe("a verdict", () => {
+  const hours = (days: number) => Array.from({ length: days }, (_, k) => 86400 * k);
+  const series = (station: string, days: number) =>
+    ({ station, begin: hours(days), end: hours(days).map((each) => each + 3600), observed: hours(days).map(() => 80), modelled: hours(days).map(() => 84) });
+  const many = (count: number, days: number) => Array.from({ length: count }, (_, k) => series(String(k), days));
+
+  it.each([[1, 1, "1 station, 1 day: no verdict"], [4, 30, "4 stations, 30 days: no verdict"], [9, 9, "9 stations, 9 days: no verdict"], [5, 10, ""]])(
+    "of %d stations and %d days", (count, days, words) => expect(stations.noVerdict(many(count, days), Infinity)).toBe(words));
+
+  it("counts the hours until the displayed one that both have", () => {
+    expect(stations.noVerdict(many(5, 10), 3600)).toBe("5 stations, 1 day: no verdict");
+    expect(stations.noVerdict(PAIRS.series.map((each) => ({ ...each, modelled: [null, null, null] })), Infinity)).toBe("0 stations, 0 days: no verdict");
+  });
+});

@@ -1,6 +1,7 @@
 // Axes of charts: scales, ticks and their texts.
 import { scaleLinear, scaleLog, scaleUtc, type ScaleContinuousNumeric, type ScaleTime } from "d3-scale";
-import { clock, day, number } from "../maths/format";
+import { number } from "../maths/format";
+import { timeText, zone } from "../state/clock";
 import type { Curve } from "./curves";
 
 export interface Axis {
@@ -32,28 +33,32 @@ export function valueAtPixel(scale: Scale, pixel: number): number {
 export function ticksOf(scale: Scale, { kind, ticks: own }: Axis, count: number): [number, string][] {
   if (own) return own;
   if (kind === "time") {
-    const time = scale as ScaleTime<number, number>;
-    const ticks = time.ticks(count);
-    return ticks.map((each) => [each.getTime(), tickText(each, (ticks[1]?.getTime() ?? 0) - (ticks[0]?.getTime() ?? 0))]);
+    return timeTicks((scale as ScaleTime<number, number>).domain().map(Number), count);
   }
   const all = (scale as ScaleContinuousNumeric<number, number>).ticks(count);
   const few = all.filter((_, k) => k % Math.ceil(all.length / (count + 3)) === 0);
   return few.map((each) => [each, number(each)]);
 }
 
+/** Return ticks at round times of the chosen clock. */
+function timeTicks([from = 0, to = 0]: number[], count: number): [number, string][] {
+  const offset = zone.value(from);
+  const ticks = scaleUtc().domain([from + offset, to + offset]).ticks(count).map(Number);
+  const spacing = (ticks[1] ?? 0) - (ticks[0] ?? 0);
+  return ticks.map((each) => [each - offset, tickText(each - offset, each % DAY === 0, spacing)]);
+}
+
 /** Return the text of a tick: hours where ticks are closer than a day, except at midnight. */
-function tickText(time: Date, spacing: number): string {
-  const iso = time.toISOString();
-  if (spacing < DAY && time.getTime() % DAY !== 0) return clock(iso);
-  return spacing > 300 * DAY ? iso.slice(0, 4) : day(iso).replace(/ \d{4}$/, "");
+function tickText(time: number, isMidnight: boolean, spacing: number): string {
+  if (spacing < DAY && !isMidnight) return timeText(time, "hour");
+  return spacing > 300 * DAY ? timeText(time, "date").slice(-4) : timeText(time, "day");
 }
 
 /** Return a value of an axis as text: a time with its day, or a number with the unit. */
 export function textAt(value: number, { kind, label }: Axis): string {
   if (label === HEIGHT) return `${heightText(value)} above ground`;
   if (kind !== "time") return `${number(value)} ${label ?? ""}`.trim();
-  const iso = new Date(value).toISOString();
-  return `${clock(iso)}, ${day(iso).replace(/ \d{4}$/, "")}`;
+  return `${timeText(value, "clock")}, ${timeText(value, "day")}`;
 }
 
 const HEIGHTS = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000];

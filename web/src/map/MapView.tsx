@@ -119,7 +119,7 @@ export function Readout() {
   return (
     <div class="readout" role="status" data-row={cell.row} data-column={cell.column}>
       {found.map((each) => each && (
-        <strong key={each.session}>{number(valueAt(each.values, map, cell), 4)} <small>{overlay.value?.unit ?? unit.value?.label}</small></strong>
+        <strong key={each.session}>{number(valueAt(each.values, map, cell))} <small>{overlay.value?.unit ?? unit.value?.label}</small></strong>
       ))}
       <LimitWords value={Math.max(...found.map((each) => (each ? valueAt(each.values, map, cell) : NaN)))} />
       <span title={place ? placeText(place) : ""}>{place && placeName(place)}</span>

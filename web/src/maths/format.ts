@@ -1,4 +1,4 @@
-// Numbers, times and errors as text.
+// Numbers, lengths of time and errors as text.
 
 /** Return the message of an error. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -26,15 +26,14 @@ function power(value: number, digits: number): string {
   return `${Number(mantissa)}·10${raised(Number(exponent))}`.replace("-", "−");
 }
 
-const CLOCK = { hour: "2-digit", minute: "2-digit", hour12: false, timeZone: "UTC" } as const;
-const DAY = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
+/** Masses per volume [µg/m³] below this have no number in words. */
+const TINY = 0.1;
 
-export function clock(iso: string): string {
-  return new Date(iso).toLocaleTimeString("en-GB", CLOCK);
-}
-
-export function day(iso: string): string {
-  return new Date(iso).toLocaleDateString("en-GB", DAY);
+/** Return a value with its unit, as sentences and lists show it: "82.2 µg/m³", "below 0.1 µg/m³". */
+export function quantity(value: number, unit: string): string {
+  if (!Number.isFinite(value)) return "–";
+  const isTiny = unit === "µg/m³" && value > 0 && value < TINY;
+  return `${isTiny ? `below ${TINY}` : number(value)} ${unit}`.trim();
 }
 
 /** Return a length of time, such as "6 h" or "12 d". */

@@ -1,8 +1,8 @@
 // The hour at which two runs are compared, and the run that has not computed it.
 import { computed } from "@preact/signals";
-import { clock } from "../maths/format";
 import { command } from "./actions";
 import type { GridInfo } from "../protocol/types";
+import { timeText } from "./clock";
 import { arrived, infos, past, sessions } from "./store";
 import { displayedTime, view, watched } from "./view";
 
@@ -54,7 +54,7 @@ export const isBehind = computed<Behind | null>(() => {
   if (!found || (found.status === "running" && displayedTime.value === null)) return null;
   const zero = Date.parse(found.time) - 1000 * found.seconds;
   return {
-    session: found.session, until, reached: clock(found.time), requested: clock(new Date(zero + 1000 * until).toISOString()), running: found.status === "running",
+    session: found.session, until, reached: timeText(found.time, "hour"), requested: timeText(zero + 1000 * until, "hour"), running: found.status === "running",
   };
 });
 

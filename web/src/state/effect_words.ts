@@ -1,6 +1,7 @@
 // The effect of a scenario in words: the compared times, and why less traffic may give more ozone.
-import { clock, day, number } from "../maths/format";
+import { number } from "../maths/format";
 import type { Effect } from "../protocol/types";
+import { timeText, zoneName } from "./clock";
 
 const DAY = 86400;
 
@@ -13,14 +14,14 @@ export const isByDays = (of: Effect): boolean => interval(of) >= DAY;
 /** Return the compared times: "12 hours, from 06:00 to 17:00 UTC", "37 dates, from 1 Jan 2020 to 26 Dec 2020". */
 export function timesText(of: Effect): string {
   const { hours: count, begin, end } = of;
-  if (isByDays(of)) return `${count} dates, from ${day(begin.time)} to ${day(end.time)}`;
+  if (isByDays(of)) return `${count} dates, from ${timeText(begin.time, "date")} to ${timeText(end.time, "date")}`;
   const across = end.seconds - begin.seconds >= DAY;
-  const text = (iso: string) => (across ? `${day(iso)}, ${clock(iso)}` : clock(iso));
-  return `${count} ${count === 1 ? "hour" : "hours"}, from ${text(begin.time)} to ${text(end.time)} UTC`;
+  const text = (iso: string) => (across ? `${timeText(iso, "date")}, ${timeText(iso, "hour")}` : timeText(iso, "hour"));
+  return `${count} ${count === 1 ? "hour" : "hours"}, from ${text(begin.time)} to ${text(end.time)} ${zoneName(Date.parse(end.time))}`;
 }
 
 /** Return a time of the comparison: an hour, or a date. */
-export const timeText = (of: Effect, iso: string): string => (isByDays(of) ? day(iso) : clock(iso));
+export const timeOfEffect = (of: Effect, iso: string): string => (isByDays(of) ? timeText(iso, "date") : timeText(iso, "hour"));
 
 /** Return the change of the mean in words: "Over the whole area, the mean of green grass falls by 3 %." */
 export function meanSentence({ domain: { before, after } }: Effect, title: string): string {

@@ -9,7 +9,7 @@ import { csvText, rowsText, valueText, type Column } from "./csv";
 import { density, drawnAt } from "./density";
 import { fieldText, titleOf } from "./fields";
 import { heightText } from "./heights";
-import { momentText } from "./highest";
+import { timeText } from "./clock";
 import { covered } from "./layout";
 import { nameOf } from "./names";
 import { positionName } from "./place_names";
@@ -148,7 +148,7 @@ function caption(): Caption {
   const height = field && field.dims.length > 2 ? heightText(info.value?.grid.levels ?? [], level.value, field.shape[0]) : "";
   return {
     title: [field && fieldText(field), comparing.value && "difference"].filter(Boolean).join(", "),
-    lines: [momentText(Date.parse(shown(view.value.session)?.header.time ?? ""), true), height, ...new Set([session.value?.title ?? "", runs])].filter(Boolean),
+    lines: [timeText(shown(view.value.session)?.header.time ?? "", "dated moment"), height, ...new Set([session.value?.title ?? "", runs])].filter(Boolean),
     unit: unit.value?.label ?? "", range: range.value, colours: colours.value,
   };
 }

@@ -1,7 +1,8 @@
 // Commands of the log as sentences: the author, the change, and the hour from which it acts.
-import { clock, number, span } from "../maths/format";
+import { number, span } from "../maths/format";
 import { pretty } from "../maths/units";
 import type { LogEntry, Variable } from "../protocol/types";
+import { timeText } from "./clock";
 import { fieldText } from "./fields";
 import { nameOfChanges, type Lever } from "./levers";
 
@@ -54,12 +55,6 @@ function paintText(of: Arguments, context: LogContext): string {
 
 /** Return an entry as a sentence: "Anna: road transport −50 %, Germany, from 31 Aug 06:00". `start` is the time of second 0. */
 export function entryText(entry: LogEntry, start: string, context: LogContext): string {
-  return `${entry.author}: ${commandText(entry.command, context)}, from ${timeText(start, entry.seconds)}`;
-}
-
-const DAY = { day: "numeric", month: "short", timeZone: "UTC" } as const;
-
-function timeText(start: string, seconds: number): string {
-  const time = new Date(Date.parse(start) + 1000 * seconds);
-  return `${time.toLocaleDateString("en-GB", DAY).replace("Sept", "Sep")} ${clock(time.toISOString())}`;
+  const time = Date.parse(start) + 1000 * entry.seconds;
+  return `${entry.author}: ${commandText(entry.command, context)}, from ${timeText(time, "day")} ${timeText(time, "hour")}`;
 }

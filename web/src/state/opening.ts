@@ -2,8 +2,10 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { SessionState } from "../protocol/types";
 import { command, requested } from "./actions";
+import { timeText } from "./clock";
 import { playing, togglePlayback } from "./playback";
-import { arrived, http, info, infos, learn, openings, past, session, sessions } from "./store";
+import { arrived, http, info, infos, learn, notify, openings, past, session, sessions } from "./store";
+import { displayedMoment } from "./times";
 import { look, showTime, view } from "./view";
 
 /** The capability of a recorded session whose model can be set up. */
@@ -42,11 +44,27 @@ export async function makeLive(): Promise<void> {
   if (made.status === "paused") await command(made.session, { kind: "run", until: null, steps_per_second: view.value.speed });
 }
 
-/** Show the live run. */
+/** Show the live run at the displayed hour, or at its present with a sentence where it has not computed that hour. */
 export function showLive(): void {
   goingLive.value = false;
+  const run = liveRun.value;
+  const moment = displayedMoment.peek();
   showTime(null);
-  if (liveRun.value) look({ session: liveRun.value.session });
+  if (!run) return;
+  look({ session: run.session });
+  const hour = moment === null ? null : hourOfDay(run, moment);
+  if (hour !== null && hour < run.seconds) showTime(hour);
+  else if (hour !== null && hour > run.seconds) notify("done", `The model has not computed ${timeText(startOf(run) + 1000 * hour, "clock")} yet. The map shows ${timeText(run.time, "clock")} and follows the model.`);
+}
+
+const startOf = (run: SessionState): number => Date.parse(run.time) - 1000 * run.seconds;
+
+const DAY = 86400;
+
+/** Return the time of a run [s] with the hour of the day of a moment [ms]: the moment itself, or that hour of the first day. */
+export function hourOfDay(run: SessionState, moment: number): number {
+  const seconds = Math.round((moment - startOf(run)) / 1000);
+  return seconds >= 0 && seconds <= run.end ? seconds : ((seconds % DAY) + DAY) % DAY;
 }
 
 /** Follow the way to the live run, and play a recorded day from its first picture on unless `still`. */

@@ -2,7 +2,7 @@
 import { computed } from "@preact/signals";
 import type { Curve } from "../charts/curves";
 import { HUES } from "../maths/hues";
-import { cellAt, type Cell, type Grid, type Place } from "../maths/grid";
+import { cellAt, valueAt, type Cell, type Grid, type Place } from "../maths/grid";
 import { windowAlong } from "../maths/section";
 import { convert, type Unit } from "../maths/units";
 import type { Frame } from "../protocol/frames";
@@ -11,7 +11,7 @@ import { airAt, airFrom } from "./companions";
 import { arrived, earlier, grid, info, latest, past, variable, variables } from "./store";
 import { positionName } from "./place_names";
 import { nameOf } from "./names";
-import { unit } from "./scale";
+import { fields, unit } from "./scale";
 import { displayedTime, view, watched } from "./view";
 
 export interface Marked {
@@ -27,6 +27,13 @@ export const marked = computed<Marked[]>(() =>
     place, name: positionName(place) || `place ${k + 1}`, cell: grid.value && cellAt(grid.value, place), colour: HUES[k % HUES.length] ?? "",
   })),
 );
+
+/** The value of each marked place at the displayed time, in the unit of the map; NaN without one. */
+export const placeValues = computed<number[]>(() => {
+  const map = grid.value;
+  const of = fields.value.find((each) => each.session === view.value.session);
+  return marked.value.map(({ cell }) => (map && cell && of ? valueAt(of.values, map, cell) : NaN));
+});
 
 /** Frames of columns: of the present, or of the displayed past time. */
 export const columnFrames = computed(() => (displayedTime.value === null ? latest.value : earlier.value));

@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { SessionState, SnapshotInfo } from "../protocol/types";
 import { command } from "./actions";
+import { timeText } from "./clock";
 import { leversOf, nameOfChanges, valuesByPath, type KeyKind, type Lever } from "./levers";
 import type { Value } from "./settings";
 import { http, info, infos, learn, logs, notify, session, sessions } from "./store";
@@ -118,7 +119,7 @@ export async function tryScenario(): Promise<SessionState | null> {
   cardOpen.value = false;
   draft.value = [];
   look({ other: made.session, compare: "swipe", at: null });
-  notify("done", `“${made.scenario}” starts at ${made.time.slice(11, 16)}. Both runs continue in step.`);
+  notify("done", `“${made.scenario}” starts at ${timeText(made.time, "hour")}. Both runs continue in step.`);
   void runTogether();
   return made;
 }

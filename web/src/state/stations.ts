@@ -73,6 +73,24 @@ export const atHour = computed<Reading[]>(() => {
   });
 });
 
+/** Fewest stations and days with common hours from which the agreement is put into words. */
+const FEWEST = { stations: 5, days: 10 };
+
+/** Return why stations allow no verdict: "1 station, 1 day: no verdict"; empty where they do. `until` is the last time [s] that counts. */
+export function noVerdict(series: readonly StationSeries[], until: number): string {
+  const days = new Set<number>();
+  const seen = series.filter((each) => {
+    const common = each.begin.filter((_, k) => each.end[k]! <= until && each.observed[k] != null && each.modelled[k] != null);
+    common.forEach((begin) => days.add(Math.floor(begin / DAY)));
+    return common.length > 0;
+  });
+  if (seen.length >= FEWEST.stations && days.size >= FEWEST.days) return "";
+  return `${counted(seen.length, "station")}, ${counted(days.size, "day")}: no verdict`;
+}
+
+const DAY = 86400;
+const counted = (count: number, name: string): string => `${count} ${name}${count === 1 ? "" : "s"}`;
+
 /** Choose a station, whose series the panel shows. */
 export function chooseStation(id: string | null): void {
   look({ station: id, ...(id !== null && { panel: "stations" as const }) });

@@ -1,8 +1,6 @@
 // The time of the displayed run: its parts that are recorded, computed and still to come, and their positions on an axis.
 import { computed, effect, signal } from "@preact/signals";
-import { LOCAL, UTC, type Zone } from "../maths/time_axis";
 import type { RecordingInfo, SessionState } from "../protocol/types";
-import { remembered } from "./preferences";
 import { arrived, connection, http, info, past, session, variable } from "./store";
 import { displayedTime, view } from "./view";
 
@@ -20,10 +18,6 @@ export interface Timeline {
   /** The start of the case [ms since 1970]. */
   zero: number;
 }
-
-/** Whether times are those of the reader's clock in place of UTC. */
-export const isLocalTime = remembered("local-time", false, (value) => typeof value === "boolean");
-export const zone = computed<Zone>(() => (isLocalTime.value ? LOCAL : UTC));
 
 const recordings = signal<Record<string, RecordingInfo>>({});
 

@@ -1,9 +1,9 @@
 // Runs that test a line of the ranking: with a smaller source, and the measured change next to the predicted one.
 import { effect, signal } from "@preact/signals";
 import { cellAt, positionOf, type Place } from "../maths/grid";
-import { clock } from "../maths/format";
 import { predicted, type Ranked } from "../maths/sources";
 import type { Origin } from "../protocol/types";
+import { timeText } from "./clock";
 import { command } from "./actions";
 import { nameOfChanges } from "./levers";
 import { hasModel } from "./playback";
@@ -52,7 +52,7 @@ export async function tryCut(line: Ranked, of: Origin): Promise<void> {
   trials.value = [...trials.value, { session: made.session, line: line.id, name: line.name, of, predicted: predicted(line.value, FACTOR), measured: null }];
   look({ other: made.session, compare: "swipe" });
   await command(made.session, { kind: "run", until: of.request.at });
-  notify("done", `“${made.scenario}” starts at ${clock(made.time)}.`);
+  notify("done", `“${made.scenario}” starts at ${timeText(made.time, "hour")}.`);
 }
 
 /** Measure the effect of each trial once its run has recorded the time of the concentration. */

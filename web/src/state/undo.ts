@@ -1,8 +1,8 @@
 // Changes of a run in words, and their undo: a branch from before a change, or a return where nothing was computed since.
 import { computed, effect, signal } from "@preact/signals";
-import { clock } from "../maths/format";
 import type { Command, LogEntry, SessionState, SnapshotInfo } from "../protocol/types";
 import { close, command, leaveComparison } from "./actions";
+import { timeText } from "./clock";
 import { commandText, type LogContext } from "./log_words";
 import { nameOf } from "./names";
 import { placeName } from "./place_names";
@@ -151,7 +151,7 @@ async function undoInBranch(name: string, state: SessionState, before: SnapshotI
   look({ session: found.session, other: null });
   const back = { words: later.map((each) => each.words).join(", "), redo: async () => look({ session: name, other: null }) };
   undone.value = [...undone.value, back];
-  notify("done", undoSentence(state.seconds - before.seconds, nameOf(name), clock(before.time), later.length - 1));
+  notify("done", undoSentence(state.seconds - before.seconds, nameOf(name), timeText(before.time, "hour"), later.length - 1));
 }
 
 /** Return the sentence on the hours that were computed with a change. */

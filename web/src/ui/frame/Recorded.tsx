@@ -4,7 +4,7 @@ import { isReader } from "../../state/people";
 import { past, session, arrived } from "../../state/store";
 import { view } from "../../state/view";
 
-const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" }); // a recorded day is one of UTC
 const DAY = 86400;
 
 export function Recorded() {
@@ -22,16 +22,19 @@ function Live() {
   if (liveRun.value) return <button type="button" class="main" onClick={showLive}>Show the live run</button>;
   if (isReader.value) return null;
   return (
-    <button type="button" class="main" onClick={() => void makeLive()} title="Set up the model of this day, and run it: then you can change emissions and weather">
-      Make it live
-    </button>
+    <>
+      <small>The model computes this recorded day again, not today’s air.</small>
+      <button type="button" class="main" onClick={() => void makeLive()} title="Set up the model of this day, and run it: then you can change emissions and weather">
+        Start the model
+      </button>
+    </>
   );
 }
 
 function Progress({ text }: { text: string }) {
   return (
     <span class="working"><span class="spinner small" aria-hidden="true" />
-      {goingLive.value ? "Going live" : "A live run begins"}: {text} …
+      {goingLive.value ? "The model starts" : "A live run begins"}: {text} …
     </span>
   );
 }

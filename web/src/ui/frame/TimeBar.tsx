@@ -1,10 +1,11 @@
 // The time bar: playback of the recorded hours, the displayed time, the track of all hours, and the controls of the model.
-import { clockText, dayText, yearText, zoneText } from "../../maths/time_axis";
+import { clockText, dayText, yearText } from "../../maths/time_axis";
+import { isLocalTime, zone, zoneName } from "../../state/clock";
 import { canSteer } from "../../state/control";
 import { hasModel, isLoop, isPlayable, pace, PACES, paceText, playing, togglePlayback } from "../../state/playback";
 import { session } from "../../state/store";
-import { isLocalTime, isLong, shownTime, timeline, zone } from "../../state/timeline";
-import { displayedTime } from "../../state/view";
+import { first, isLong, neighbour, shownTime, timeline } from "../../state/timeline";
+import { displayedTime, showTime } from "../../state/view";
 import { Icon } from "./icons";
 import { RunControls } from "./RunControls";
 import { TimeTrack } from "./TimeTrack";
@@ -27,6 +28,8 @@ function Playback() {
         title={isPlayable.value ? "Play the recorded hours (space)" : "No hours are recorded yet"} aria-label={playing.value ? "Stop the playback" : "Play the recorded hours"}>
         <Icon name={playing.value ? "pause" : "play"} /> <span>{playing.value ? "Stop" : "Play"}</span>
       </button>
+      <Neighbour by={-1} text="‹" name="Previous hour" />
+      <Neighbour by={1} text="›" name="Next hour" />
       <label title={`Speed of the playback: ${paceText(pace.value)} per second`}>
         <span class="hidden">Speed of the playback</span>
         <select value={pace.value} onChange={(event) => (pace.value = Number(event.currentTarget.value))}>
@@ -37,6 +40,18 @@ function Playback() {
         <Icon name="loop" />
       </button>
     </div>
+  );
+}
+
+const zoneWords = (): string => (isLocalTime.value ? "local time" : "UTC");
+
+/** The recorded hour before or after the displayed one. */
+function Neighbour({ by, text, name }: { by: 1 | -1; text: string; name: string }) {
+  const of = timeline.value;
+  const at = displayedTime.value;
+  const isLast = !of || (by > 0 ? at === null : at !== null && at <= first(of));
+  return (
+    <button type="button" class="neighbour" disabled={isLast} onClick={() => of && showTime(neighbour(of, at, by))} aria-label={name} title={`${name} (${by < 0 ? "←" : "→"} on the time bar)`}>{text}</button>
   );
 }
 
@@ -53,9 +68,9 @@ function Clock() {
         <span class="year"> {yearText(time, zone.value)}</span>
       </time>
       <small>
-        <button type="button" class="quiet" onClick={() => (isLocalTime.value = !isLocalTime.value)}
-          title="Change between UTC and the time of your clock" aria-label={`Times in ${zoneText(time, zone.value)}; change between UTC and local time`}>
-          {zoneText(time, zone.value)}
+        <button type="button" class="zone" onClick={() => (isLocalTime.value = !isLocalTime.value)}
+          title={isLocalTime.value ? `Local time is ${zoneName(time)}. Change all times to UTC` : "Change all times to those of your clock"} aria-label={`${zoneWords()}: change between UTC and local time`}>
+          {zoneWords()} ▾
         </button>
         <Relation />
       </small>

@@ -4,9 +4,10 @@ import { useEffect, useRef } from "preact/hooks";
 import { clockText, dayText, nameFor, periods, ticks } from "../../maths/time_axis";
 import { play } from "../../state/actions";
 import { canSteer } from "../../state/control";
+import { zone } from "../../state/clock";
 import { hasModel, playing } from "../../state/playback";
 import { session } from "../../state/store";
-import { first, isLong, last, nearest, neighbour, position, shownTime, spinUpPart, timeAt, timeline, zone, type Timeline } from "../../state/timeline";
+import { first, isLong, last, nearest, neighbour, position, shownTime, spinUpPart, timeAt, timeline, type Timeline } from "../../state/timeline";
 import { displayedTime, moveTo, playhead, showTime } from "../../state/view";
 
 export function TimeTrack() {
@@ -129,12 +130,14 @@ function Offer({ of, seconds }: { of: Timeline; seconds: Signal<number | null> }
   );
 }
 
-/** Distance from a recorded hour within which a release selects that hour [pixels]. */
+/** Distance that a pointer can distinguish [pixels]; a shorter way of a pressed one is a click. */
 const NEAR = 6;
 
-/** Pointers and keys on the track. */
+const isDrag = (event: PointerEvent, from: { x: number }): boolean => Math.abs(event.clientX - from.x) >= NEAR;
+
+/** Pointers and keys on the track; a release selects the nearest recorded hour. A click means the hour under its press, even where the track has changed its width since. */
 function useMoves(track: { readonly current: HTMLElement | null }, hovered: Signal<number | null>, offered: Signal<number | null>) {
-  const dragging = useRef(false);
+  const pressed = useRef<{ x: number; at: number } | null>(null);
   const pointed = (event: PointerEvent, of: Timeline): number => {
     const box = track.current!.getBoundingClientRect();
     return timeAt(of, Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1));
@@ -152,7 +155,7 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
         hovered.value = null;
         return;
       }
-      dragging.current = true;
+      pressed.current = { x: event.clientX, at };
       playing.value = false;
       moveTo(within(of, at));
       (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
@@ -161,19 +164,18 @@ function useMoves(track: { readonly current: HTMLElement | null }, hovered: Sign
       const of = timeline.value;
       if (!of) return;
       const at = pointed(event, of);
-      hovered.value = event.pointerType === "mouse" && !dragging.current && offered.value === null ? at : null;
-      if (dragging.current) moveTo(within(of, at));
+      hovered.value = event.pointerType === "mouse" && !pressed.current && offered.value === null ? at : null;
+      if (pressed.current && isDrag(event, pressed.current)) moveTo(within(of, at));
     },
     onPointerUp(event: PointerEvent) {
       const of = timeline.value;
-      if (!of || !dragging.current) return;
-      dragging.current = false;
-      const at = within(of, pointed(event, of));
-      const near = nearest(of, at);
-      showTime(at >= last(of) || Math.abs((near ?? of.present) - at) < NEAR * perPixel(of) ? near : at);
+      const from = pressed.current;
+      if (!of || !from) return;
+      pressed.current = null;
+      showTime(nearest(of, within(of, isDrag(event, from) ? pointed(event, of) : from.at)));
     },
     onPointerCancel() {
-      dragging.current = false;
+      pressed.current = null;
       showTime(displayedTime.value);
     },
     onPointerLeave() {

@@ -1,5 +1,5 @@
 // The changes of the displayed run in words, each with its undo.
-import { clock } from "../../maths/format";
+import { timeText } from "../../state/clock";
 import { nameOf } from "../../state/names";
 import { session, sessions } from "../../state/store";
 import { canSteer } from "../../state/control";
@@ -30,7 +30,7 @@ export function ChangeList() {
       <ul class="plain changes">
         {changes.value.toReversed().map((each) => (
           <li class="key" key={each.number}>
-            <time>{clock(new Date(zero + 1000 * each.seconds).toISOString())}</time><span title={`by ${each.author}`}>{each.words}</span>
+            <time>{timeText(zero + 1000 * each.seconds, "hour")}</time><span title={`by ${each.author}`}>{each.words}</span>
             {can && stateBefore(each.number) && <button type="button" class="quiet" aria-label={`Undo ${each.words}`} title="Undo this change and later ones" onClick={() => void undo(each.number)}><Icon name="undo" /></button>}
           </li>
         ))}

@@ -3,7 +3,7 @@ import { number } from "../../maths/format";
 import type { Effect } from "../../protocol/types";
 import { runBehind } from "../../state/compared";
 import { effectOfOther, isMoreOzone, noEffect } from "../../state/effect";
-import { meanSentence, timesText, timeText } from "../../state/effect_words";
+import { meanSentence, timeOfEffect, timesText } from "../../state/effect_words";
 import { titleOf } from "../../state/fields";
 import { chooseField } from "../../state/goto";
 import { nameOf } from "../../state/names";
@@ -71,7 +71,7 @@ function ExtremeRow({ name, of, whole }: { name: string; of: Extreme; whole: Eff
       <dt>{name}</dt>
       <dd>
         <b>{signed(shown(of.after) - shown(of.before))} {label()}</b> <span>{number(shown(of.before))} → {number(shown(of.after))}</span>
-        <button type="button" class="quiet" onClick={() => (showTime(of.seconds), look({ places: [...view.value.places] }))} title="Show this time">{where}{where && ", "}{timeText(whole, of.time)}</button>
+        <button type="button" class="quiet" onClick={() => (showTime(of.seconds), look({ places: [...view.value.places] }))} title="Show this time">{where}{where && ", "}{timeOfEffect(whole, of.time)}</button>
       </dd>
     </div>
   );
@@ -85,7 +85,7 @@ function Mean({ name, before, after, greatest = null, whole }: { name: string; b
       <dt>{name}</dt>
       <dd>
         <b>{signed(change)} {label()}</b> <span>{number(shown(before))} → {number(shown(after))}{part}</span>
-        {greatest && <button type="button" class="quiet" onClick={() => showTime(greatest.seconds)} title="Show this time">most at {timeText(whole, greatest.time)}: {signed(shown(greatest.after) - shown(greatest.before))}</button>}
+        {greatest && <button type="button" class="quiet" onClick={() => showTime(greatest.seconds)} title="Show this time">most at {timeOfEffect(whole, greatest.time)}: {signed(shown(greatest.after) - shown(greatest.before))}</button>}
       </dd>
     </div>
   );

@@ -1,10 +1,11 @@
 // "Where from?": the sources of a concentration, by the adjoint of the run.
+import { timeText } from "../../state/clock";
 import { fieldText } from "../../state/fields";
 import { number } from "../../maths/format";
 import { asked, cancel, choices, momentIso, origin, receptor, species, start, where } from "../../state/origin";
 import { isReader } from "../../state/people";
 import { info, variables } from "../../state/store";
-import { momentText, nameOfPollutant } from "./origin/names";
+import { nameOfPollutant } from "./origin/names";
 import { Result } from "./origin/Result";
 import { ReaderControl } from "../frame/ReaderControl";
 
@@ -48,7 +49,7 @@ function Question() {
           </select>
         </label>
       </div>
-      <p><b>{nameOfPollutant(species.value)} in {where.value?.name ?? "–"}, {momentText(momentIso.value)}</b></p>
+      <p><b>{nameOfPollutant(species.value)} in {where.value?.name ?? "–"}, {timeText(momentIso.value, "moment")}</b></p>
       {refusal && !running && <p class="problem">{refusal}</p>}
       {!fixed && !refusal && (
         <>

@@ -1,13 +1,14 @@
 // Marked places: time series, profiles, and the cross-section along a line.
 import { heightAxis, heightText } from "../../charts/axes";
 import { bounds, Chart, extentOf } from "../../charts/Chart";
-import { number } from "../../maths/format";
-import { placeText, valueAt, type Place } from "../../maths/grid";
+import { quantity } from "../../maths/format";
+import { placeText, type Place } from "../../maths/grid";
 import { nights } from "../../maths/sun";
+import { zoneName } from "../../state/clock";
 import { fieldText } from "../../state/fields";
-import { ceilings, hasLevels, marked, profiles, series } from "../../state/places";
-import { fields, limits, unit } from "../../state/scale";
-import { grid, placeOf, variable } from "../../state/store";
+import { ceilings, hasLevels, marked, placeValues, profiles, series } from "../../state/places";
+import { limits, unit } from "../../state/scale";
+import { placeOf, variable } from "../../state/store";
 import { displayedMoment, showNearest } from "../../state/times";
 import { look, view } from "../../state/view";
 import { Icon } from "../frame/icons";
@@ -26,19 +27,17 @@ export function PlacePanel() {
 }
 
 function Places() {
-  const map = grid.value;
-  const of = fields.value.find((each) => each.session === view.value.session);
   const drop = (k: number) => look({ places: view.value.places.filter((_, other) => other !== k) });
   return (
     <section aria-label="Marked places">
       <h2>Places</h2>
       {!marked.value.length && <p class="empty">Click the map to mark a place and to see its time series. With the keyboard, move the cursor with the arrow keys and press Enter.</p>}
-      {marked.value.map(({ place, name, cell, colour }, k) => (
+      {marked.value.map(({ place, name, colour }, k) => (
         <div class="key" key={`${place}`}>
           <i style={{ background: colour }} aria-hidden="true" />
           <b>{k + 1}</b>
           <span title={textOf(placeOf(place))}>{name}</span>
-          <b>{map && cell && of ? `${number(valueAt(of.values, map, cell), 4)} ${unit.value?.label ?? ""}` : "–"}</b>
+          <b>{quantity(placeValues.value[k] ?? NaN, unit.value?.label ?? "")}</b>
           <button type="button" class="quiet" aria-label={`Remove place ${k + 1}, ${name}`} onClick={() => drop(k)}><Icon name="close" /></button>
         </div>
       ))}
@@ -62,7 +61,7 @@ function Series() {
   return (
     <section>
       <h3>Time series</h3>
-      <Chart label={`${shownName()} at the marked places`} x={{ domain: span, kind: "time", label: "UTC" }}
+      <Chart label={`${shownName()} at the marked places`} x={{ domain: span, kind: "time", label: zoneName(span[0]) }}
         y={{ domain: bounds(series.value, 1, near.map((each) => each.at)), label: unit.value?.label ?? "" }} curves={series.value} mark={displayedMoment.value} onMark={showNearest}
         spans={place ? nights(span, place) : []} levels={near.map((each) => ({ at: each.at, text: each.label }))} />
     </section>

@@ -1,6 +1,6 @@
 // The runs: compare, rename, remove, and the changes of a scenario as a case file.
 import { useSignal } from "@preact/signals";
-import { clock } from "../../maths/format";
+import { timeText } from "../../state/clock";
 import type { SessionState } from "../../protocol/types";
 import { branch } from "../../state/actions";
 import { asOptions, asToml } from "../../state/levers";
@@ -39,7 +39,7 @@ function Run({ of }: { of: SessionState }) {
   return (
     <li class="run" data-run={of.session}>
       <button type="button" aria-pressed={of.session === present} title={`Show “${name}” alone`} onClick={() => look({ session: of.session, other: null })}>
-        <b>{name}</b> <span>{of.recorded ? "no model" : `${clock(of.time)} · ${of.status}`}</span>
+        <b>{name}</b> <span>{of.recorded ? "no model" : `${timeText(of.time, "hour")} · ${of.status}`}</span>
       </button>
       <div class="actions">
         {of.session !== present && isComparable(present, of.session) && (

@@ -1,5 +1,6 @@
 // The card of a scenario: menus in plain words, the name that is made of them, and the start.
 import { useEffect } from "preact/hooks";
+import { timeText } from "../../state/clock";
 import type { KeyKind, Lever } from "../../state/levers";
 import { cardOpen, draft, edit, firstChange, levers, madeName, openCard, ownName, patch, present, startAt, tryScenario, type Change } from "../../state/scenario";
 import { isReader } from "../../state/people";
@@ -54,7 +55,7 @@ function Card() {
         <fieldset>
           <legend class="hidden">Start</legend>
           <label class="check"><input type="radio" name="start" checked={startAt.value === "day"} onChange={() => (startAt.value = "day")} /> From the start of the day: all hours are compared</label>
-          <label class="check"><input type="radio" name="start" checked={startAt.value === "now"} onChange={() => (startAt.value = "now")} /> From now, {session.value?.time.slice(11, 16)} UTC: earlier hours stay the same</label>
+          <label class="check"><input type="radio" name="start" checked={startAt.value === "now"} onChange={() => (startAt.value = "now")} /> From now, {timeText(session.value?.time ?? "", "clock")}: earlier hours stay the same</label>
         </fieldset>
         <div class="actions">
           <button type="submit" class="main" disabled={!ready}>Try it</button>

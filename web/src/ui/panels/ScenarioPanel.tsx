@@ -1,7 +1,8 @@
 // What if: the card of a scenario, its effect, the runs, changes with undo, stored states, and the catalogue of cases.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { bytes, clock, day, errorText } from "../../maths/format";
+import { bytes, errorText } from "../../maths/format";
+import { timeText } from "../../state/clock";
 import type { CaseEntry, SnapshotInfo } from "../../protocol/types";
 import { command, openCase, restore } from "../../state/actions";
 import { canSteer } from "../../state/control";
@@ -47,7 +48,7 @@ function Snapshots() {
         {found.value.filter((each) => each.change === null).map((each) => (
           <li key={each.snapshot}>
             <button type="button" onClick={() => void restore(each.snapshot)} title={`Go to this state (${bytes(each.bytes)})`}>
-              <b>{clock(each.time)}</b> <span>{day(each.time)} · step {each.step}{each.text ? ` · ${each.text}` : ""}</span>
+              <b>{timeText(each.time, "hour")}</b> <span>{timeText(each.time, "date")} · step {each.step}{each.text ? ` · ${each.text}` : ""}</span>
             </button>
           </li>
         ))}

@@ -1,11 +1,12 @@
 // Stations: how the model compares with observations of the displayed field, so far and in total.
 import { useSignal } from "@preact/signals";
 import { bounds, Chart, extentOf, type Curve } from "../../charts/Chart";
-import { clock, number } from "../../maths/format";
+import { number } from "../../maths/format";
 import { nights } from "../../maths/sun";
 import type { StationInfo, StationScore } from "../../protocol/types";
+import { timeText, zoneName } from "../../state/clock";
 import { fieldText, formulaOf } from "../../state/fields";
-import { chooseStation, inShownUnit, pairs, pollutant, scores, shownUnit, stationList, stations } from "../../state/stations";
+import { chooseStation, inShownUnit, noVerdict, pairs, pollutant, scores, shownUnit, stationList, stations } from "../../state/stations";
 import { variable, variables } from "../../state/store";
 import { displayedMoment, momentOf, showNearest } from "../../state/times";
 import { look, view } from "../../state/view";
@@ -79,7 +80,7 @@ function Summary({ kind, of, onKind }: { kind: string; of: readonly StationInfo[
           {kinds.map((each) => <option key={each} value={each}>{each} ({of.filter((station) => kindOf(station) === each).length})</option>)}
         </select>
       </label>
-      {found && found.hours > 0 ? <Numbers of={found} /> : <p class="empty">{whyNone(of, kind)}</p>}
+      {found && found.hours > 0 ? <Numbers of={found} ids={of.filter((each) => fits(each, kind)).map((each) => each.id)} /> : <p class="empty">{whyNone(of, kind)}</p>}
     </section>
   );
 }
@@ -89,20 +90,23 @@ function whyNone(of: readonly StationInfo[], kind: string): string {
   return "There are no common hours yet. Run the model, or choose a later hour.";
 }
 
-function Numbers({ of }: { of: StationScore }) {
+function Numbers({ of, ids }: { of: StationScore; ids: readonly string[] }) {
   const bias = inShownUnit(of.bias);
   const unit = shownUnit.value;
-  const until = scores.value ? new Date(momentOf(scores.value.until)).toISOString() : "";
+  const until = scores.value?.until ?? Infinity;
+  const why = noVerdict((pairs.value?.series ?? []).filter((each) => ids.includes(each.station)), until);
   return (
     <>
       <p class="verdict">
-        On average the model is <b>{number(Math.abs(bias), 2)} {unit} too {bias < 0 ? "low" : "high"}</b>. A single hour is typically off by {number(inShownUnit(of.rmse), 2)} {unit}.
+        {why ? <b title="A verdict needs at least 5 stations and 10 days">{why}.</b> : (
+          <>On average the model is <b>{number(Math.abs(bias))} {unit} too {bias < 0 ? "low" : "high"}</b>. A single hour is typically off by {number(inShownUnit(of.rmse))} {unit}.</>
+        )}
       </p>
       <dl class="scores">
         <div title="Mean of model minus observation"><dt>Bias</dt><dd>{number(bias, 3)} {unit}</dd></div>
         <div title="Pearson's correlation: 1 where model and observation rise and fall together"><dt>Correlation r</dt><dd>{of.r === null ? "–" : number(of.r, 2)}</dd></div>
         <div title="Root of the mean squared difference"><dt>RMSE</dt><dd>{number(inShownUnit(of.rmse), 3)} {unit}</dd></div>
-        <div title="Pairs of an observation and a modelled mean, over all stations"><dt>Hours{until && ` to ${clock(until)}`}</dt><dd>{of.hours}</dd></div>
+        <div title="Pairs of an observation and a modelled mean, over all stations"><dt>Hours{scores.value && ` to ${timeText(momentOf(until), "clock")}`}</dt><dd>{of.hours}</dd></div>
       </dl>
     </>
   );
@@ -125,7 +129,7 @@ function StationSeries({ of }: { of: StationInfo }) {
         <button type="button" class="quiet" onClick={() => chooseStation(null)}>Close</button>
       </div>
       <p class="empty">{[kindOf(of), of.altitude === null ? "" : `${Math.round(of.altitude)} m above the sea`, of.network].filter(Boolean).join(" · ")}</p>
-      <Chart label={`${fieldText(variable.value!)} at ${of.name}, model and observation`} x={{ domain: span, kind: "time", label: "UTC" }}
+      <Chart label={`${fieldText(variable.value!)} at ${of.name}, model and observation`} x={{ domain: span, kind: "time", label: zoneName(span[0]) }}
         y={{ domain: bounds(curves, 1), label: shownUnit.value }} curves={curves} mark={displayedMoment.value} onMark={showNearest} spans={nights(span, [of.lon, of.lat])} />
       {score && score.hours > 0 && <p class="empty">Here: bias {number(inShownUnit(score.bias))} {shownUnit.value}, r {score.r === null ? "–" : number(score.r, 2)}, RMSE {number(inShownUnit(score.rmse))} {shownUnit.value}.</p>}
     </section>

@@ -1,13 +1,14 @@
 // The sources of a concentration: the sum, the map, the ranking, and the hours of emission.
 import { useSignal } from "@preact/signals";
 import { Chart } from "../../../charts/Chart";
-import { number } from "../../../maths/format";
+import { number, quantity } from "../../../maths/format";
 import { GROUPINGS, ranking, reach, sums, type Grouping, type Ranked, type Row } from "../../../maths/sources";
 import type { Origin } from "../../../protocol/types";
+import { timeText } from "../../../state/clock";
 import { isReader } from "../../../state/people";
 import { amountUnit, mapShown, pollutant } from "../../../state/origin";
 import { FACTOR, showEffect, trialOf, tryCut } from "../../../state/trials";
-import { momentText, nameOfCountry, nameOfPollutant } from "./names";
+import { nameOfCountry, nameOfPollutant } from "./names";
 
 export function Result({ of }: { of: Origin }) {
   return (
@@ -32,7 +33,7 @@ function Explained({ of }: { of: Origin }) {
   const outside = by.side + by.top;
   return (
     <section aria-label="Sum">
-      <h2>{nameOfPollutant(of.request.species)} in {of.place}, {momentText(of.time)}: {number(of.value * factor, 4)} {label}</h2>
+      <h2>{nameOfPollutant(of.request.species)} in {of.place}, {timeText(of.time, "moment")}: {quantity(of.value * factor, label)}</h2>
       <dl class="sums">
         <dt>Emission in the map</dt><dd>{signed(by.emission, of)}</dd>
         <dt>Air from outside</dt><dd>{signed(outside, of)}</dd>

@@ -1,5 +1,4 @@
-// Names of countries, pollutants and times in words.
-import { clock, day } from "../../../maths/format";
+// Names of countries and pollutants in words.
 import { fieldText } from "../../../state/fields";
 import { variables } from "../../../state/store";
 
@@ -21,9 +20,4 @@ export function nameOfCountry(code: string): string {
 export function nameOfPollutant(name: string): string {
   const known = variables.value.find((each) => each.name === name);
   return POLLUTANTS[name] ?? (known ? fieldText(known) : name);
-}
-
-/** Return a time as text, such as "31 Aug, 14:00 UTC". */
-export function momentText(iso: string): string {
-  return iso ? `${day(iso).replace(/ \d{4}$/, "")}, ${clock(iso)} UTC` : "";
 }
