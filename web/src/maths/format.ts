@@ -26,7 +26,7 @@ function power(value: number, digits: number): string {
   return `${Number(mantissa)}·10${raised(Number(exponent))}`.replace("-", "−");
 }
 
-/** Masses per volume [µg/m³] below this have no number in words. */
+/** Masses per volume [µg/m³] below this have no digits in words. */
 const TINY = 0.1;
 
 /** Return a value with its unit, as sentences and lists show it: "82.2 µg/m³", "below 0.1 µg/m³". */
