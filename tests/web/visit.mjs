@@ -36,7 +36,7 @@ export async function wonders({ open, given }) {
   const picture = (name) => given.pictures && page.screenshot({ path: join(given.pictures, `visit-${name}-${width}-light.png`) });
   await goTo(page, city);
   await page.getByRole("tab", { name: "What if?" }).click();
-  await page.getByRole("tabpanel").getByRole("button", { name: "Make it live" }).click();
+  await page.getByRole("tabpanel").getByRole("button", { name: "Start the model" }).click();
   await page.getByRole("button", { name: "What if …" }).click(); // comes with the live run
   await page.getByLabel("Country").selectOption({ label: "Germany" });
   const name = await page.getByLabel("Name").inputValue();

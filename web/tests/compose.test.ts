@@ -9,7 +9,7 @@ const canvas = (name: string, part: Part, density: number, hidden = false) =>
 const one = (part: Part, layers: object[], side?: string) => ({ ...placed(part), dataset: { side }, querySelectorAll: () => layers });
 const maps = (all: object[]) => ({ querySelectorAll: () => all }) as unknown as HTMLElement;
 
-/** Return the layers that is drawn: the layers, each with its place, and the clips before it. */
+/** Return the drawn layers, each with its place, and the clips before it. */
 function drawing(of: HTMLElement, free: Part, swipe = 0.5) {
   vi.stubGlobal("getComputedStyle", () => ({ backgroundColor: "white" }));
   const [layers, clips]: [Record<string, number[]>, number[][]] = [{}, []];

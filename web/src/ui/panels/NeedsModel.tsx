@@ -18,5 +18,5 @@ function Way() {
   if (liveRun.value) return <div class="actions"><button type="button" class="main" onClick={showLive}>Show the live run</button></div>;
   if (!canSetUp.value) return <p class="empty">This server has no model of it.</p>;
   if (isReader.value) return <><p class="empty">A person with control can make it live.</p><ReaderControl /></>;
-  return <div class="actions"><button type="button" class="main" onClick={() => void makeLive()}>Make it live</button></div>;
+  return <div class="actions"><button type="button" class="main" onClick={() => void makeLive()}>Start the model</button></div>;
 }
