@@ -17,6 +17,6 @@ function Way() {
   if (progress.value) return <p class="empty" role="status">{goingLive.value ? "The model is being prepared" : "A live run begins"}: {progress.value} …</p>;
   if (liveRun.value) return <div class="actions"><button type="button" class="main" onClick={showLive}>Show the live run</button></div>;
   if (!canSetUp.value) return <p class="empty">This server has no model of it.</p>;
-  if (isReader.value) return <><p class="empty">A person with control can make it live.</p><ReaderControl /></>;
+  if (isReader.value) return <><p class="empty">A person with control can start the model.</p><ReaderControl /></>;
   return <div class="actions"><button type="button" class="main" onClick={() => void makeLive()}>Start the model</button></div>;
 }
