@@ -117,13 +117,18 @@ def _end_with_server(folder: Path) -> None:
 
 def main(folder: Path) -> int:
     """Compute, and return the status of the process; an error is the last line."""
-    threading.Thread(target=_end_with_server, args=(folder,), daemon=True).start()
+    watch = threading.Thread(target=_end_with_server, args=(folder,), daemon=True)
+    watch.start()
     os.nice(_NICE)
     try:
         compute(folder)
     except AirshedError as error:
         _say({"error": str(error)})
         return 1
+    except FileNotFoundError:
+        if folder.exists():
+            raise
+        watch.join()  # the server has ended, and the other thread removes the files
     return 0
 
 
