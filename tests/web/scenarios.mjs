@@ -228,40 +228,6 @@ export async function releases({ open, given, ask }) {
   return { during, undone };
 }
 
-/** Return the accessibility faults of the panel and of the line between two runs. */
-async function faults(page) {
-  await page.evaluate(readFileSync(AXE, "utf8"));
-  const { violations } = await page.evaluate(() => globalThis.axe.run({ include: [".panel", ".maps"] }));
-  return violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
-}
-
-/** What half of the traffic in Germany does to Cologne: the card, both runs in step, the line between them, and the effect. */
-export async function asks({ open, given }) {
-  const page = await open({ view: { variable: "O3", places: [given.place] } });
-  await page.getByRole("tab", { name: "What if?" }).click();
-  await page.getByRole("button", { name: "What if …" }).click();
-  await page.getByLabel("Country").selectOption({ label: "Germany" });
-  await page.getByLabel("Sector").selectOption({ label: "Road transport" });
-  const percent = page.getByLabel("Change 1 in per cent", { exact: true });
-  await percent.fill("-50");
-  await percent.press("Tab");
-  const name = await page.getByLabel("Name").inputValue();
-  await page.getByRole("button", { name: "Try it" }).click();
-  await page.waitForFunction(() => document.querySelectorAll(".map[data-version]:not([data-version=''])").length === 2);
-  const effect = page.getByRole("region", { name: "Effect" });
-  await effect.getByText(/^[6-9] hours|^\d\d hours/).waitFor();
-  await page.getByRole("button", { name: "Pause model" }).click();
-  await status(page, "paused");
-  const line = page.getByRole("slider", { name: /Line between/ });
-  await line.press("ArrowRight");
-  const moved = await line.getAttribute("aria-valuenow");
-  await page.waitForTimeout(1500); // the effect of the last record
-  const words = await effect.innerText();
-  if (given.picture) await page.screenshot({ path: given.picture });
-  const [view] = /view=([^&]+)/.exec(await page.evaluate(() => location.hash)).slice(1);
-  return { name, labels: await page.locator(".which").allInnerTexts(), moved, words, view: JSON.parse(decodeURIComponent(view)), axe: await faults(page) };
-}
-
 /** Paint a polygon into the field. */
 export async function paints({ open, given }) {
   const page = await open({ view: { variable: given.variable, panel: "settings", unit: "ppb" } });

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from airshed.serve.protocol.schema import schemas
 
 pytestmark = pytest.mark.standard
 
-COLOGNE = [6.96, 50.94]
 _ENDS = [0, 0, 39, 39], [0, 39, 0, 39]
 """Rows and columns of the corners."""
 SEEN = 2
@@ -123,29 +121,6 @@ def test_the_scale_is_read_and_changed_by_keyboard(chemistry: Server, browse: Br
     assert (seen["other"]["low"], seen["other"]["high"]) == (0, 90)
     assert (seen["violations"], seen["menu"]) == ([], 0)
     assert seen["wind"].split(":")[-1].strip().endswith("km/h)")
-
-
-def test_half_of_the_traffic_in_germany_and_cologne(chemistry: Server, browse: Browse) -> None:
-    seen = browse("asks", chemistry, place=COLOGNE)
-    assert seen["name"] == "Road transport −50 %, Germany"
-    assert seen["labels"] == ["Base run", seen["name"]]
-    assert seen["moved"] == "52"
-    assert (seen["view"]["other"], seen["view"]["compare"]) == ("b1", "swipe")
-    with airshed.connect(chemistry.url) as main, airshed.connect(chemistry.url, "b1") as less:
-        assert less.state.scenario == seen["name"]
-        assert less.info().values["emissions"]["scale"] == {"DE/F_RoadTransport": 0.5}
-        found = less.effect(main, "O3", country="Germany", places=[(COLOGNE[0], COLOGNE[1])])
-    [place] = found.places
-    assert place.city == "Cologne"
-    assert place.before is not None
-    assert place.after is not None
-    assert place.after > place.before  # less nitrogen monoxide leaves more ozone in a city
-    assert f"{found.hours} hours" in seen["words"]
-    for words in ("Cologne", "Mean of Germany", "EU target value", "largest cities"):
-        assert words in seen["words"]
-    shown = float(re.search(r"Cologne\n[+]([0-9.]+) µg", seen["words"])[1])  # type: ignore[index]
-    assert shown == pytest.approx((place.after - place.before) * 47.998e6 * 41.58, rel=0.02)
-    assert seen["axe"] == []
 
 
 def test_files_are_saved_and_opened(air: Server, browse: Browse) -> None:

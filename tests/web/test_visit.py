@@ -93,7 +93,7 @@ def test_a_visitor_halves_the_traffic_of_a_country(offered: Server, browse: Brow
     change = float(found[1].replace("−", "-"))
     assert change > 0.1  # at night, less nitric oxide leaves more ozone in the city
     assert float(found[3]) - float(found[2]) == pytest.approx(change, abs=0.1)
-    assert seen["undone"] == f"Undone: {seen['name']}. Its run stays in the list."
+    assert seen["undone"] == f"“{seen['name']}” is removed."
 
 
 @pytest.mark.standard
