@@ -1,4 +1,4 @@
-"""A run on a device, through the shim, equals the run on the CPU to rounding; it refuses an adjoint."""
+"""A run on a device, through the shim, equals the run on the CPU to rounding; it refuses an adjoint and groups."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +14,6 @@ from airshed.kernels.backends.cuda.device import SHIM_VARIABLE, present_device
 
 from .cases import small_case
 
-pytestmark = pytest.mark.thorough
-
 
 @pytest.fixture(autouse=True)
 def shim(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -25,6 +23,7 @@ def shim(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     present_device.cache_clear()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("integrator", ["imex", "strang"])
 def test_a_run_on_a_device_equals_that_on_the_cpu(tmp_path: Path, integrator: str) -> None:
     there, here = (fields_of(tmp_path, integrator, device) for device in ("cuda", "cpu"))
@@ -32,10 +31,18 @@ def test_a_run_on_a_device_equals_that_on_the_cpu(tmp_path: Path, integrator: st
     assert worst(there, fields_of(tmp_path, integrator, "cpu", wet_deposition={"coefficients": {}})) > 1e-6
 
 
+@pytest.mark.thorough
 def test_a_run_on_a_device_has_no_adjoint(tmp_path: Path) -> None:
     case = small_case(tmp_path, run={"threads": 1, "device": "cuda"})
     with airshed.Simulation(case) as simulation, pytest.raises(CaseError, match=r"no adjoint yet; set run.device"):
         create_derivatives(simulation.model)
+
+
+def test_groups_of_ranks_run_on_the_cpu(tmp_path: Path) -> None:
+    groups = {"parallel": {"groups": {"transport": 1, "chemistry": 1}}, "chemistry": {"integrator": "strang"}}
+    assert small_case(tmp_path, **groups).has_groups
+    with pytest.raises(CaseError, match=r"run on the CPU; set run.device"):
+        _ = small_case(tmp_path, **groups, run={"threads": 1, "device": "cuda"}).has_groups
 
 
 def fields_of(folder: Path, integrator: str, device: str, **sections: Any) -> dict[str, np.ndarray]:

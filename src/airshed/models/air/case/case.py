@@ -142,7 +142,7 @@ class _FixedCase(RunCase):
     def has_groups(self) -> bool:
         """True if the stages of a step run on two groups of ranks.
 
-        Raises CaseError for an integrator with a single stage.
+        Raises CaseError for an integrator with a single stage, and for steps on a GPU.
         """
         groups = self.parallel.groups
         wanted = (groups.transport, groups.chemistry) != (0, 0)
@@ -152,6 +152,8 @@ class _FixedCase(RunCase):
             )
         if wanted and self.boundary.budget == "faces":
             raise CaseError('boundary.budget = "faces" does not work with groups of ranks: remove parallel.groups')
+        if wanted and self.run.device != "cpu":
+            raise CaseError('groups of ranks (parallel.groups) run on the CPU; set run.device = "cpu"')
         return wanted
 
     def without_groups(self) -> Self:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from airshed.core.arrays import Array
-from airshed.core.errors import CaseError
 from airshed.core.report import Table
 from airshed.io.timeline import together
 from airshed.kernels.backend import backend
@@ -241,8 +240,6 @@ class TransportRank:
     def __init__(
         self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
     ) -> None:
-        if backend(case.run.device).devices:
-            raise CaseError('groups of ranks (parallel.groups) run on the CPU; set run.device = "cpu"')
         rows, columns = case.make_grid().shape[1:]
         self._gathering = Allgather(groups.own, rows, columns, backend().width)
         parts = assemble(case, meteorology, self._gathering.ranks, any_tiles=True)
