@@ -1,6 +1,7 @@
 """Sources of a concentration of a session: contributions against branches, progress, cancelling, refusals."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from airshed.serve.http.server import Server
 from airshed.serve.origin import jobs as jobs_module
 from airshed.serve.origin.jobs import OriginJobs
 from airshed.serve.origin.settings import case_at, effective
+from airshed.serve.origin.worker import REQUEST
 from airshed.serve.protocol.origin import OriginRequest, OriginState
 from airshed.serve.protocol.types import LogEntry
 
@@ -234,6 +236,7 @@ def test_a_worker_without_a_server_ends(tmp_path: Path) -> None:
 def test_a_worker_without_a_server_leaves_no_files(tmp_path: Path) -> None:
     folder = tmp_path / "origin" / "1"
     folder.mkdir(parents=True)
+    os.mkfifo(folder / REQUEST)  # the worker waits for its request, which does not come
     program = [sys.executable, "-m", "airshed.serve.origin.worker", str(folder)]
     assert subprocess.run(program, stdin=subprocess.DEVNULL, check=False, timeout=60.0).returncode == 1
     assert list(tmp_path.iterdir()) == []

@@ -106,9 +106,10 @@ def _origin(
     )  # fmt: skip
 
 
-def _end_with_server(folder: Path) -> None:
+def _end_with_server(folder: Path, ended: threading.Event) -> None:
     """Remove the folder, and end this process, when the server closes its standard input or has ended."""
     sys.stdin.read()
+    ended.set()
     shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # it has results
         folder.parent.rmdir()
@@ -117,7 +118,8 @@ def _end_with_server(folder: Path) -> None:
 
 def main(folder: Path) -> int:
     """Compute, and return the status of the process; an error is the last line."""
-    watch = threading.Thread(target=_end_with_server, args=(folder,), daemon=True)
+    ended = threading.Event()
+    watch = threading.Thread(target=_end_with_server, args=(folder, ended), daemon=True)
     watch.start()
     os.nice(_NICE)
     try:
@@ -125,10 +127,10 @@ def main(folder: Path) -> int:
     except AirshedError as error:
         _say({"error": str(error)})
         return 1
-    except FileNotFoundError:
-        if folder.exists():
+    except OSError:
+        if not ended.is_set():
             raise
-        watch.join()  # the server has ended, and the other thread removes the files
+        watch.join()  # the other thread removes the files
     return 0
 
 
