@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airshed.kernels.host import aligned_zeros
-from airshed.kernels.layout import Layout, PackedView
+from airshed.kernels.layout import Layout, PackedView, repack
 
 LAYOUTS = st.builds(Layout, st.integers(1, 6), st.integers(1, 40), st.sampled_from([1, 4, 8, 16]), st.just(np.float64))
 
@@ -19,6 +19,22 @@ def test_unpacking_undoes_packing(layout: Layout, middle: list[int], seed: int) 
     assert np.array_equal(layout.unpack(packed), field)
     assert 1 <= layout.last_lanes <= layout.width
     assert (layout.blocks - 1) * layout.width + layout.last_lanes == layout.columns
+
+
+@given(st.integers(1, 3), st.integers(1, 80), st.sampled_from([(4, 8), (8, 32), (4, 32)]), st.integers(0, 1000))
+def test_packs_of_another_width_hold_the_same_columns(
+    rows: int, columns: int, widths: tuple[int, int], seed: int
+) -> None:
+    narrow, wide = (Layout(rows, columns, width, np.float64) for width in widths)
+    field = np.random.default_rng(seed).normal(size=(2, 3, rows, columns))
+    there, back = wide.pack(np.zeros_like(field)), narrow.pack(np.zeros_like(field))
+    repack(narrow.pack(field), there)
+    assert np.array_equal(there, wide.pack(field)), "padding repeats the last column"
+    repack(there, back)
+    assert np.array_equal(back, narrow.pack(field))
+    there[..., 0] += 1.0
+    repack(there, back)
+    assert not np.array_equal(back, narrow.pack(field)), "the negative control"
 
 
 @given(LAYOUTS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.formula import log
+from airshed.formula import log, trace
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
 from airshed.kernels.column.reference import OperatorInputs, explicit_tendency
 from airshed.kernels.layout import MechanismShape
@@ -295,6 +295,14 @@ def test_threads_give_the_same_bits(precision: str) -> None:
         several = compiled_step(kernel, trial, threads)
         assert all(np.array_equal(getattr(several.fields, name), array) for name, array in vars(one.fields).items())
         assert several.sums.tobytes() == one.sums.tobytes()
+
+
+def test_an_operator_on_none_of_some_species_is_allowed_whatever_its_numbers() -> None:
+    (rate,) = trace(lambda strength: strength).outputs
+    loss = Operator("loss", "loss", (rate,), (0, 1), numbers={"strength": (1.0, 2.0)}, term="lost")
+    check_declared([of_some_species(loss, slice(2, 4))], 2)
+    with pytest.raises(KernelError, match="one value, or one per species"):
+        check_declared([replace(loss, numbers={"strength": (1.0, 2.0, 3.0)})], 2)
 
 
 @pytest.mark.compiles

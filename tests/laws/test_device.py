@@ -1,5 +1,9 @@
-"""A run on a device, through the shim, equals the run on the CPU to rounding; it refuses an adjoint and groups."""
+"""A run on a device, or on groups with devices, through the shim, equals the run on the CPU to rounding."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,8 @@ from airshed.inverse.reverse.derivatives import create_derivatives
 from airshed.kernels.backends.cuda.device import SHIM_VARIABLE, present_device
 
 from .cases import small_case
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
 
 
 @pytest.fixture(autouse=True)
@@ -38,11 +44,36 @@ def test_a_run_on_a_device_has_no_adjoint(tmp_path: Path) -> None:
         create_derivatives(simulation.model)
 
 
-def test_groups_of_ranks_run_on_the_cpu(tmp_path: Path) -> None:
-    groups = {"parallel": {"groups": {"transport": 1, "chemistry": 1}}, "chemistry": {"integrator": "strang"}}
-    assert small_case(tmp_path, **groups).has_groups
-    with pytest.raises(CaseError, match=r"run on the CPU; set run.device"):
-        _ = small_case(tmp_path, **groups, run={"threads": 1, "device": "cuda"}).has_groups
+@pytest.mark.thorough
+@pytest.mark.parametrize("vertical", ["with horizontal", "with chemistry"])
+def test_groups_with_devices_equal_a_run_on_the_cpu_for_any_number_of_ranks(tmp_path: Path, vertical: str) -> None:
+    if not MPIEXEC.exists():
+        pytest.skip("mpiexec of the wheel mpich is not installed")
+    command = [MPIEXEC, "-n", "4", sys.executable, "-m", "mpi4py", "-m", "tests.laws.devices", tmp_path, vertical]
+    answer = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=600,
+                            check=False, env={**os.environ, "PYTHONWARNINGS": "default"})  # fmt: skip
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    found = json.loads(answer.stdout.splitlines()[-1])
+    fields = {name: dict(np.load(tmp_path / f"{name}.npz")) for name in found}
+    alone, control = (fields.pop(name) for name in ("cpu cpu 0+0", "other cpu 0+0"))
+    assert len(fields) == 8
+    for name in fields:
+        assert worst(fields[name], alone) < 1e-10, name
+        assert found[name] == found[f"{name.rpartition(' ')[0]} 1+1"], name
+    assert found["cpu cpu 1+1"] == found["cpu cpu 0+0"] != found["other cpu 0+0"]
+    assert worst(control, alone) > 1e-6, "the negative control"
+
+
+def test_devices_of_groups_are_by_default_that_of_the_run(tmp_path: Path) -> None:
+    def devices(**groups: Any) -> list[str]:
+        case = small_case(tmp_path, chemistry={"integrator": "strang"}, run={"device": "cuda"},
+                          parallel={"groups": groups})  # fmt: skip
+        return [case.device_of("transport"), case.device_of("chemistry")]
+
+    assert devices() == devices(transport="same") == ["cuda", "cuda"]
+    assert devices(transport="same", transport_device="cpu") == ["cpu", "cuda"]
+    with pytest.raises(CaseError, match=r"chemistry_device needs groups of ranks"):
+        devices(chemistry_device="cpu")
 
 
 def fields_of(folder: Path, integrator: str, device: str, **sections: Any) -> dict[str, np.ndarray]:

@@ -19,6 +19,7 @@ from airshed.kernels.step.arguments import State
 from airshed.models.air.case.estimate import describe
 from airshed.models.air.kind import make_groups, only_transports
 from airshed.models.air.model import AirModel
+from airshed.models.air.programs.groups import pack_widths
 from airshed.models.air.programs.one_step import OneStepRunner
 from airshed.models.air.programs.records import MoveRecord
 from airshed.parallel.communicator import SingleRank
@@ -191,6 +192,41 @@ def test_tiles_become_planes_and_come_back(transport, chemistry, split_levels):
         brought = simulate(make_plan(tiles, held), {rank: tiles.take(air, rank) for rank in tiles.ranks})
         for rank in held.ranks:
             np.testing.assert_array_equal(brought[rank], air[:, :, own[rank - chemistry].levels])
+
+
+@pytest.mark.parametrize(("transport", "chemistry"), [(8, 32), (32, 8)])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_tiles_in_packs_of_a_device_become_planes_and_come_back(transport, chemistry, ranks):
+    columns = 44
+    wide = Decomposition.of(4, columns, chemistry, ranks)
+    cut = wide.in_packs(8)
+    assert [each.window for each in cut.tiles()] == [each.window for each in wide.tiles()]
+    assert cut.block_cuts[-1] == 6, "44 columns have packs of 8 to the sixth, not to the end of the second pack of 32"
+    both, area = Groups.of(SingleRank(), "same", 0), Layout(4, columns, transport, np.float64)
+    exchange = Exchange(both, Decomposition.of(4, columns, chemistry, 1), area, 3, 2)
+    tile, planes = (State.zeros(Layout(4, columns, width, np.float64), 3, 2) for width in (chemistry, transport))
+    q = np.random.default_rng(1).random((3, 2, 4, columns))
+    tile.q[...], tile.air[...] = Layout(4, columns, chemistry, np.float64).pack(q), 5.0
+    exchange.to_transport(tile, planes, np.zeros(1))
+    np.testing.assert_array_equal(area.unpack(planes.q), q)
+    planes.q *= 2.0
+    exchange.to_chemistry(planes, tile, np.zeros(1))
+    np.testing.assert_array_equal(Layout(4, columns, chemistry, np.float64).unpack(tile.q), 2.0 * q)
+    assert (tile.air == 5.0).all()
+    assert (planes.air == 5.0).all()
+
+
+def test_ranks_of_a_group_with_different_devices_are_refused():
+    class OtherRank(FakeRank):
+        def gather_all(self, value):
+            return [value, [("chemistry", widths)], [("transport", 8)]]
+
+    held = Groups(OtherRank(0, 3), (0, 1), (2,), SingleRank())
+    widths = 8
+    assert pack_widths(case(), held) == {"transport": 8, "chemistry": 8}
+    widths = 32
+    with pytest.raises(CaseError, match=r"only some ranks of chemistry have a GPU: set parallel.groups.chemistry_dev"):
+        pack_widths(case(), held)
 
 
 def test_a_rank_in_both_groups_exchanges_with_itself():

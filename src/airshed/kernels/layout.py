@@ -129,6 +129,26 @@ class Layout:
             target[..., full * self.width :] = np.moveaxis(rounded[:, full], 0, -2)[..., : self.last_lanes]
 
 
+def repack(source: AnyArray, target: AnyArray) -> None:
+    """Copy a packed field [lat][block][...][W] into packs of another width, one of which is a multiple of the other.
+
+    Lanes of wide packs beyond the last narrow pack repeat its last lane.
+    """
+    wide, narrow = (source, target) if source.shape[-1] > target.shape[-1] else (target, source)
+    width = narrow.shape[-1]
+    ratio = wide.shape[-1] // width
+    for number in range(ratio):
+        packs = narrow[:, number::ratio]
+        lanes = wide[:, : packs.shape[1], ..., number * width : (number + 1) * width]
+        if wide is source:
+            packs[...] = lanes
+        else:
+            lanes[...] = packs
+    if wide is target:
+        used = narrow.shape[1] * width - (wide.shape[1] - 1) * wide.shape[-1]
+        wide[:, -1, ..., used:] = wide[:, -1, ..., used - 1 : used]
+
+
 @dataclass(frozen=True)
 class PackedView:
     """View of a packed field [lat][block][level][W] as (level, lat, lon); the field must not change meanwhile."""

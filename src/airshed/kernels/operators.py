@@ -184,7 +184,8 @@ def of_some_species(operator: Operator, species: slice) -> Operator:
     """Return an operator for a kernel of a slice of the species, with indices relative to its start."""
     slots = [slot for slot, number in enumerate(operator.species) if species.start <= number < species.stop]
     numbers = {
-        name: tuple(values[slot] for slot in slots) if len(values) > 1 else values
+        # without species the operator does not act, and any value serves
+        name: tuple(values[slot] for slot in slots or [0]) if len(values) > 1 else values
         for name, values in operator.numbers.items()
     }
     return replace(operator, species=tuple(operator.species[slot] - species.start for slot in slots), numbers=numbers)

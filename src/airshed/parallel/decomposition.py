@@ -5,7 +5,7 @@ A tile is at least as wide as the halo of the transport scheme, see ``kernels.ba
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Self
 
@@ -70,6 +70,12 @@ class Decomposition:
         down, across = min(fitting, key=lambda cut: (_cost(rows, blocks, width, cut), cut[1]))
         across_cuts = (*even_cuts(blocks, across)[:-1], -(-columns // width))
         return cls(rows, columns, width, even_cuts(rows, down), across_cuts)
+
+    def in_packs(self, width: int) -> Self:
+        """Return the same tiles in packs of another width, of which the present one is a multiple."""
+        blocks = -(-self.columns // width)
+        cuts = tuple(min(cut * self.width // width, blocks) for cut in self.block_cuts)
+        return replace(self, width=width, block_cuts=cuts)
 
     @property
     def ranks(self) -> int:

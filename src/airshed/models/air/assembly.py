@@ -107,6 +107,7 @@ _NONE_DEPOSITS = "no species deposits: the species map has no deposition"
 class Parts:
     """Components of the model of a case, before code is compiled.
 
+    device      setting of the device of the stages of this rank
     whole       grid of the case;  subdomain  part of this rank;  grid  columns of this rank
     sources     emission sources in the whole area;  own_sources  sources in the columns of this rank
     own_fields  fields that processes add to the state;  updates  updates of cells by processes
@@ -118,6 +119,7 @@ class Parts:
     """
 
     case: Case
+    device: str
     whole: Grid
     subdomain: Subdomain
     grid: Grid
@@ -178,10 +180,12 @@ class Parts:
 
 
 def assemble(
-    case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, any_tiles: bool = False
+    case: Case, meteorology: Given = None, ranks: Communicator | None = None, *, device: str | None = None,
+    any_tiles: bool = False,
 ) -> Parts:  # fmt: skip
     """Return the parts of a case; raises CaseError, DataError or MechanismError for inconsistent input.
 
+    device     setting of the device, by default that of chemistry
     any_tiles  whether `parallel.tiles` is for another number of ranks
     """
     # grid and ranks
@@ -189,7 +193,8 @@ def assemble(
     whole, network = case.make_grid(), case.network()
     _refuse_species(network, whole)
     tiles = None if any_tiles or case.parallel.tiles == "auto" else case.parallel.tiles
-    subdomain = Subdomain.of(*whole.shape[1:], backend(case.run.device).width, ranks, tiles)
+    device = device or case.device_of("chemistry")
+    subdomain = Subdomain.of(*whole.shape[1:], backend(device).width, ranks, tiles)
     grid = whole if subdomain.alone else whole.part(subdomain.window)
 
     # mechanism, with species of processes and without species that are the air itself
@@ -247,7 +252,7 @@ def assemble(
     notes += [("emission", note) for note in of_emission]
     notes += [("deposition", _NONE_DEPOSITS)] if none_deposits else []
     parts = Parts(
-        case, whole, subdomain, grid, network, land, air, light, acting,
+        case, device, whole, subdomain, grid, network, land, air, light, acting,
         profiles_of(case, names, species_map.boundary), sources, own_sources, own_fields,
         cell_updates(acting, own_fields), phases(names, case.particles, species_map.deposition), attributes,
         species_map.boundary, notes=notes,

@@ -184,7 +184,10 @@ def check_ranks(case: Case, ranks: int) -> None:
     """Raise CaseError if the columns of a case cannot be decomposed over this number of ranks."""
     tiles = None if case.parallel.tiles == "auto" else case.parallel.tiles
     Decomposition.of(
-        *case.make_grid().shape[1:], backend(case.run.device).width, case.parallel.groups.chemistry or ranks, tiles
+        *case.make_grid().shape[1:],
+        backend(case.device_of("chemistry")).width,
+        case.parallel.groups.chemistry or ranks,
+        tiles,
     )
 
 

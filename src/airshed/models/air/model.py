@@ -78,7 +78,7 @@ class AirModel:
         self.fields = self.parts.fields(self.settable.values())
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
         self.program = case.program(self.network, updates=bool(self.parts.updates))
-        self.backend = backend(case.run.device)
+        self.backend = backend(self.parts.device)
         check_devices(self.program, self.backend.devices)
         fused = self.program.stages[0].kernel == EVERYTHING
         begin_stage("compiling the chemistry")

@@ -7,22 +7,22 @@ set.
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
 import numpy as np
-import numpy.typing as npt
 
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.kernels.host import AnyArray, aligned_empty
+from airshed.kernels.host import AnyArray, Memory, aligned_empty, aligned_zeros, host_memory
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import State
 from airshed.parallel.communicator import Communicator, all_of, free, split
 from airshed.parallel.decomposition import Decomposition, Tile, even_cuts, fits
 from airshed.parallel.groups.groups import Groups
-from airshed.parallel.redistribution import Plan, Redistribution, make_plan, measure
+from airshed.parallel.groups.packs import PackedRedistribution
+from airshed.parallel.redistribution import Plan, make_plan, measure
 from airshed.parallel.redistribution.costs import Prediction, predict, predictions
 from airshed.parallel.redistribution.distribution import Distribution
 from airshed.parallel.redistribution.redistribution import messages_of
@@ -47,7 +47,8 @@ class Exchange:
 
     A value consists of mixing ratios, air, and the numbers of its budget, which are the same on all ranks of a group.
 
-    layout     of the packed state of the whole area
+    decomposition  of the columns into the tiles of chemistry ranks
+    layout     of the packed state of the whole area on transport ranks, whose packs can have another width
     split_levels      whether transport ranks hold single levels
     strategy   of the redistribution: "auto" selects the shortest predicted time
     line       cost of a message between two ranks
@@ -63,21 +64,25 @@ class Exchange:
     ) -> None:  # fmt: skip
         self.groups, self.times, self.wall, self.moving = groups, ExchangeTimes(), 0.0, 0.0
         self._messages = messages_of(groups.world)
-        rows, blocks, dtype = layout.rows, layout.blocks, layout.dtype
-        rest = species, levels, layout.width
-        columns = groups.columns(decomposition, blocks, rest, dtype)
+        tiling = decomposition.in_packs(min(decomposition.width, layout.width))
+        area = replace(layout, width=tiling.width)
+        rows, blocks, dtype = area.rows, area.blocks, area.dtype
+        rest = species, levels, area.width
+        columns = groups.columns(tiling, blocks, rest, dtype)
         planes = groups.planes(rows, blocks, rest, dtype, split_levels=split_levels)
         costs = measure(self._messages, columns, planes)
         there = _chosen(columns, planes, predictions(columns, planes, costs), strategy)
         back = there.plan.inverse()
         self.plan: Plan = there.plan
-        self.predicted = there.seconds, predict(back, costs).seconds
+        wider = [columns] * (decomposition.width > area.width) + [planes] * (layout.width > area.width)
+        copied = sum(costs.copy.seconds(_largest_part(held)) for held in wider)
+        self.predicted = there.seconds + copied, predict(back, costs).seconds + copied
         self.line = costs.within
-        self._there, self._back = (Redistribution(self._messages, plan) for plan in (there.plan, back))
-        tiles = groups.columns(decomposition, blocks, rest[1:], dtype)
+        self._there, self._back = (PackedRedistribution(self._messages, plan) for plan in (there.plan, back))
+        tiles = groups.columns(tiling, blocks, rest[1:], dtype)
         plans = [make_plan(tiles, held) for held in groups.air(rows, blocks, rest, dtype, split_levels=split_levels)]
-        self._air_there = [Redistribution(self._messages, plan) for plan in plans]
-        self._air_back = Redistribution(self._messages, plans[0].inverse())
+        self._air_there = [PackedRedistribution(self._messages, plan) for plan in plans]
+        self._air_back = PackedRedistribution(self._messages, plans[0].inverse())
 
     def close(self) -> None:
         """Free the communicator of the messages; collective."""
@@ -140,9 +145,14 @@ class Exchange:
         found = world.total(np.concatenate([mine, table.ravel()]).view(np.int64)).view(np.float64)
         return found[: numbers.size], found[numbers.size :].reshape(table.shape)
 
-    def _air_of(self, planes: State | None, held: Distribution) -> npt.NDArray[np.generic] | None:
+    def _air_of(self, planes: State | None, held: Distribution) -> AnyArray | None:
         """Return the air of a transport rank if it belongs to a distribution."""
         return planes.air if planes is not None and self.groups.world.rank in held.ranks else None
+
+
+def _largest_part(held: Distribution) -> int:
+    """Return the bytes of the largest part of a distribution."""
+    return max(prod(held.local_shape(rank)) for rank in held.ranks) * held.numbers.itemsize
 
 
 def _chosen(source: Distribution, target: Distribution, found: list[Prediction], strategy: str) -> Prediction:
@@ -176,16 +186,19 @@ class Allgather:
         self._tiles, self._own = decomposition.tiles(), decomposition.tile(self.ranks.rank)
         self._rows, self._blocks = decomposition.row_cuts[-1], decomposition.block_cuts[-1]
 
-    def whole(self, fields: Sequence[tuple[AnyArray, LevelSelection]]) -> list[AnyArray]:
+    def whole(
+        self, fields: Sequence[tuple[AnyArray, LevelSelection]], memory: Memory = host_memory
+    ) -> list[AnyArray]:  # fmt: skip
         """Return fields of the whole area assembled from those of tiles, by one collective message.
 
         fields  packed [lat][block][n]... of one type, of this rank's tile, with or without the surrounding faces,
                 and the selected n, which may differ between ranks
+        memory  of the returned fields
         """
         if not fields:  # all selected data are known: the same on all ranks
             return []
         if self.ranks.handle is None:
-            return [self._of_all([part], part, wanted) for part, wanted in fields]
+            return [self._of_all([part], part, wanted, memory) for part, wanted in fields]
         shapes = [self._shape(self._own, part) for part, _ in fields]
         own = np.concatenate(
             [part[: shape[0], : shape[1]].ravel() for (part, _), shape in zip(fields, shapes, strict=True)]
@@ -194,17 +207,21 @@ class Allgather:
         received = np.empty(int(sizes.sum()), own.dtype)
         all_of([self.ranks.handle.Iallgatherv(own, [received, sizes.sum(axis=1)])])
         pieces = np.split(received, np.cumsum(sizes)[:-1])  # for each rank, the pieces of each field
-        return [self._of_all(pieces[number :: len(fields)], *field) for number, field in enumerate(fields)]
+        return [self._of_all(pieces[number :: len(fields)], *field, memory) for number, field in enumerate(fields)]
 
-    def _of_all(self, pieces: Sequence[AnyArray], part: AnyArray, wanted: LevelSelection) -> AnyArray:
+    def _of_all(
+        self, pieces: Sequence[AnyArray], part: AnyArray, wanted: LevelSelection, memory: Memory
+    ) -> AnyArray:  # fmt: skip
         """Return a field assembled from the parts of all ranks; `part` is that of this rank."""
         rows, blocks = self._more(part)
         rest = part[:1, :1, wanted].shape[2:]
-        result = aligned_empty((self._rows + rows, self._blocks + blocks, *rest), part.dtype)
+        shape = self._rows + rows, self._blocks + blocks, *rest
+        on_host = memory is host_memory
+        result = aligned_empty(shape, part.dtype) if on_host else aligned_zeros(shape, part.dtype, memory)
         for tile, piece in zip(self._tiles, pieces, strict=True):
-            shape = self._shape(tile, part)
+            size = self._shape(tile, part)
             south, west = tile.rows[0], tile.blocks[0]
-            result[south : south + shape[0], west : west + shape[1]] = piece.reshape(shape)[:, :, wanted]
+            result[south : south + size[0], west : west + size[1]] = piece.reshape(size)[:, :, wanted]
         return result
 
     def _shape(self, tile: Tile, part: AnyArray) -> tuple[int, ...]:

@@ -75,6 +75,7 @@ def _cut(species: int, levels: int, ranks: int, spans: int) -> tuple[tuple[Plane
 
 
 Members = int | Literal["same"]
+GroupName = Literal["transport", "chemistry"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,11 @@ class Groups:
     def close(self) -> None:
         """Free the communicator of the group; collective, without communication afterwards."""
         free(self.own, self.world)
+
+    @property
+    def by_name(self) -> dict[GroupName, tuple[int, ...]]:
+        """Rank numbers of both groups."""
+        return {"transport": self.transport, "chemistry": self.chemistry}
 
     @property
     def same(self) -> bool:

@@ -142,7 +142,7 @@ class _FixedCase(RunCase):
     def has_groups(self) -> bool:
         """True if the stages of a step run on two groups of ranks.
 
-        Raises CaseError for an integrator with a single stage, and for steps on a GPU.
+        Raises CaseError for an integrator with a single stage.
         """
         groups = self.parallel.groups
         wanted = (groups.transport, groups.chemistry) != (0, 0)
@@ -152,12 +152,16 @@ class _FixedCase(RunCase):
             )
         if wanted and self.boundary.budget == "faces":
             raise CaseError('boundary.budget = "faces" does not work with groups of ranks: remove parallel.groups')
-        if wanted and self.run.device != "cpu":
-            raise CaseError('groups of ranks (parallel.groups) run on the CPU; set run.device = "cpu"')
         return wanted
 
+    def device_of(self, group: Literal["transport", "chemistry"]) -> str:
+        """Return the setting of the device of a group of ranks; without groups all stages run on `run.device`."""
+        groups = self.parallel.groups
+        own = groups.transport_device if group == "transport" else groups.chemistry_device
+        return own or self.run.device
+
     def without_groups(self) -> Self:
-        """Return the case without groups of ranks; its results are bitwise identical."""
+        """Return the case without groups of ranks; its results are bitwise identical on the same device."""
         alike = self.parallel.model_copy(update={"groups": sections.GroupsSection()})
         return self.model_copy(update={"parallel": alike})
 

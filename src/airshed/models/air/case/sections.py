@@ -358,6 +358,22 @@ class GroupsSection(Section):
     strategy: Literal["auto", "direct", "funnel", "parallel funnel"] = setting(
         "auto", "Transfer of values between the groups; `auto` selects the one that is predicted to be fastest."
     )
+    transport_device: Literal["auto", "cpu", "cuda"] | None = setting(
+        None, "Device of transport, as `run.device`, which is the default."
+    )
+    chemistry_device: Literal["auto", "cpu", "cuda"] | None = setting(
+        None, "Device of chemistry, as `run.device`, which is the default."
+    )
+
+    @model_validator(mode="after")
+    def _devices_of_groups(self) -> Self:
+        without = (self.transport, self.chemistry) == (0, 0)
+        for name in ("transport_device", "chemistry_device"):
+            if without and getattr(self, name) is not None:
+                raise refuse(
+                    f"{KEY}.{name} needs groups of ranks: set {KEY}.transport, or set run.device for all stages"
+                )
+        return self
 
 
 class ParallelSection(Section):

@@ -179,7 +179,7 @@ def make_chemistry(
     chosen, network = parts.case.chemistry, parts.network
     if not network.reactions:
         return None
-    kernel = backend(parts.case.run.device).compile_chemistry(
+    kernel = backend(parts.device).compile_chemistry(
         track_elements(network, families), chosen.precision, width=layout.width
     )
     tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)

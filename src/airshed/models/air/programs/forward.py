@@ -252,7 +252,7 @@ def directions_of(program: Program) -> Directions:
 def _column_stepper(context: AirContext, threads: int) -> Stepper:
     """Return a stepper of the same state along columns, which reads no neighbours."""
     parts, stepper = context.parts, context.stepper
-    kernel = backend(parts.case.run.device).compile_mechanism(
+    kernel = backend(parts.device).compile_mechanism(
         without_reactions(parts.network), parts.grid.shape[0], parts.case.chemistry.precision, directions="vertical",
         operators=parts.processes.operators,
     )  # fmt: skip

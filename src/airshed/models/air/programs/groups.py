@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from airshed.core.arrays import Array
+from airshed.core.errors import CaseError
 from airshed.core.report import Table
 from airshed.io.timeline import together
 from airshed.kernels.backend import backend
@@ -34,6 +35,7 @@ from airshed.models.air.weather.case_weather import Given
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.groups import Allgather, Exchange, Groups, LevelSelection, Planes
 from airshed.process.bound_process import HORIZONTAL
+from airshed.process.context import Source
 from airshed.process.processes import LIGHT, WEATHER, Processes
 from airshed.program.execute import walk_forwards
 from airshed.program.placement import CHEMISTRY_RANKS, TRANSPORT_RANKS
@@ -79,7 +81,7 @@ class GatheredForcing(Forcing):
         # all tiles
         sent = [each for end in new.values() for each in self._wanted.of(end)]
         upward = [] if self._wanted.upward is None else [(flux, self._wanted.upward) for flux in part.flux_z]
-        whole = iter(self._gathering.whole([*sent, *upward]))
+        whole = iter(self._gathering.whole([*sent, *upward], self.layout.memory))
         for seconds, end in new.items():
             fluxes: dict[str, Any] = {name: next(whole) for name in self._wanted.fluxes}
             fields = {name: next(whole) for name in self._wanted.fields}
@@ -98,13 +100,15 @@ class GatheredSources(PackedSources):
     emitted  indices of the transported species among those of the sources
     """
 
-    def __init__(self, gathering: Allgather, emitted: list[int], *sources: Any) -> None:
-        self._gathering, self._emitted = gathering, emitted
-        super().__init__(*sources)
+    def __init__(
+        self, gathering: Allgather, emitted: list[int], sources: Sequence[Source], tile: Layout, *others: Any
+    ) -> None:  # fmt: skip
+        self._gathering, self._emitted, self._memory = gathering, emitted, tile.memory
+        super().__init__(sources, tile, *others)
 
     def _complete(self, make: Callable[[], tuple[AnyArray, Array]]) -> tuple[AnyArray, Array]:
         packed, columns = _on_all(self._gathering, make)
-        return self._gathering.whole([(packed, self._emitted)])[0], columns
+        return self._gathering.whole([(packed, self._emitted)], self._memory)[0], columns
 
 
 def _on_all(gathering: Allgather, make: Callable[[], T]) -> T:
@@ -132,16 +136,35 @@ def make_exchange(parts: Parts, groups: Groups, layout: Layout) -> Exchange:
     """Return the communication of this rank with the other group; collective over both groups.
 
     layout  of any part of the area
+    raises  CaseError if ranks of a group have different devices
     """
     _, rows, columns = parts.whole.shape
-    settings = parts.case.parallel
+    settings, widths = parts.case.parallel, pack_widths(parts.case, groups)
     tiles = None if settings.tiles == "auto" else settings.tiles
-    decomposition = Decomposition.of(rows, columns, layout.width, len(groups.chemistry), tiles)
-    whole = Layout(rows, columns, layout.width, layout.dtype)
+    decomposition = Decomposition.of(rows, columns, widths["chemistry"], len(groups.chemistry), tiles)
+    whole = Layout(rows, columns, widths["transport"], layout.dtype)
     species, levels = len(parts.network.species), parts.whole.shape[0]
     return Exchange(
         groups, decomposition, whole, species, levels, settings.groups.strategy, split_levels=parts.case.moves_planes
     )
+
+
+def pack_widths(case: Case, groups: Groups) -> dict[str, int]:
+    """Return the columns in a pack of each group, which follow from its device; collective over both groups.
+
+    Raises CaseError if ranks of a group have different devices, as "auto" allows.
+    """
+    own = [
+        (name, backend(case.device_of(name)).width)
+        for name, ranks in groups.by_name.items() if groups.world.rank in ranks
+    ]  # fmt: skip
+    found = {each for widths in groups.world.gather_all(own) for each in widths}
+    for name in groups.by_name:
+        if sum(each == name for each, _ in found) > 1:
+            raise CaseError(
+                f"only some ranks of {name} have a GPU: set parallel.groups.{name}_device to the device of all of them"
+            )
+    return dict(found)
 
 
 class RedistributionRunner(StageRunner):
@@ -191,7 +214,10 @@ class RedistributionRunner(StageRunner):
             ("redistribution to chemistry", exchange.predicted[1], times.back / count),
         ]
         groups, line = exchange.groups, exchange.line
-        ranks = f"{len(groups.transport)} transport ranks, {len(groups.chemistry)} chemistry ranks"
+        case = next(iter(self._contexts.values())).parts.case
+        ranks = ", ".join(
+            f"{len(held)} {name} ranks on {case.device_of(name)}" for name, held in groups.by_name.items()
+        )
         note = f"{ranks}; {exchange.plan.name}: messages {1e6 * line.alpha:.3g} us + {1e9 * line.beta:.3g} ns/B"
         return [Table("Two groups", ("stage", "predicted [s]", "measured [s]"), rows, note)]
 
@@ -241,8 +267,9 @@ class TransportRank:
         self, case: Case, meteorology: Given, groups: Groups, threads: int, exchange: Exchange | None = None
     ) -> None:
         rows, columns = case.make_grid().shape[1:]
-        self._gathering = Allgather(groups.own, rows, columns, backend().width)
-        parts = assemble(case, meteorology, self._gathering.ranks, any_tiles=True)
+        device = case.device_of("transport")
+        self._gathering = Allgather(groups.own, rows, columns, backend(device).width)
+        parts = assemble(case, meteorology, self._gathering.ranks, device=device, any_tiles=True)
         self.program = case.program(parts.network, updates=bool(parts.updates))
         self.context = _make_context(parts, groups, threads, self._gathering)
         self._own_exchange = exchange is None
@@ -275,7 +302,7 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
     case, names = parts.case, parts.network.names
     own = groups.own_planes(len(names), parts.whole.shape[0], split_levels=case.moves_planes)
     network = without_reactions(parts.network, own.species)
-    kernel = backend().compile_mechanism(
+    kernel = backend(parts.device).compile_mechanism(
         network, own.levels.stop - own.levels.start, case.chemistry.precision,
         directions="horizontal" if case.moves_planes else "all",
         operators=tuple(of_some_species(each, own.species) for each in parts.processes.operators),
