@@ -122,6 +122,13 @@ def test_show_leaves_out_defaults() -> None:
     assert "airshed show --all" in result.stdout
 
 
+def test_show_prints_times_of_placements() -> None:
+    result = airshed("show", "tracer-rotation", "--placements")
+    assert result.exit_code == 0, result.output
+    assert "Placements of a step" in result.stdout
+    assert "all on cpu" in result.stdout
+
+
 def test_show_as_a_case_file_loads_as_the_same_case(tmp_path: Path) -> None:
     (tmp_path / "case.toml").write_text(airshed("show", "west-europe", "--toml").stdout)
     assert Case.load(tmp_path) == Case.load("west-europe")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import airshed
 from airshed.core.errors import CaseError
 from airshed.inverse.reverse.derivatives import create_derivatives
 from airshed.kernels.backends.cuda.device import SHIM_VARIABLE, present_device
+from airshed.models.air import placements
 
 from .cases import small_case
 
@@ -74,6 +76,48 @@ def test_devices_of_groups_are_by_default_that_of_the_run(tmp_path: Path) -> Non
     assert devices(transport="same", transport_device="cpu") == ["cpu", "cuda"]
     with pytest.raises(CaseError, match=r"chemistry_device needs groups of ranks"):
         devices(chemistry_device="cpu")
+
+
+@pytest.mark.thorough
+def test_auto_runs_on_the_device_with_the_shorter_trial_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = small_case(tmp_path, run={"threads": 1, "device": "auto"}, time={"length": "20 min"})
+
+    def width() -> tuple[int, list[list[Any]]]:
+        monkeypatch.setattr(placements, "_CHOSEN", {})
+        with airshed.Simulation(case) as simulation:
+            simulation.run()
+            tables = {table.title: table.rows for table in simulation.summary().tables}
+            return simulation.model.layout.width, [list(row) for row in tables["Device"]]
+
+    packs, ((_, on_cpu, measured), (_, on_device, none)) = width()
+    assert (packs, none) == (8, None)
+    assert 0.0 < on_cpu < 0.2 * on_device, "the shim is some hundred times slower"
+    assert 0.0 < measured < on_device
+    times = {8: 2.0, 32: 1.0}
+    trial = placements.time_steps
+    monkeypatch.setattr(
+        placements, "time_steps", lambda model: replace(trial(model), stages={"all": times[model.layout.width]})
+    )
+    packs, rows = width()
+    assert packs == 32, "the negative control"
+    assert [row[:2] for row in rows] == [["cpu", 2.0], ["cuda", 1.0]]
+
+
+@pytest.mark.thorough
+def test_placements_are_predicted_and_measured(tmp_path: Path) -> None:
+    case = small_case(tmp_path, chemistry={"integrator": "strang"}, run={"threads": 1}, time={"length": "20 min"})
+    (table,) = placements.placement_report(case).tables
+    names, *columns = zip(*table.rows, strict=True)
+    transport, others, (*none, moves), predicted, measured = columns
+    assert names == ("all on cpu", "all on cuda", "transport on cpu, other stages on cuda")
+    assert (transport[2], others[2], none) == (transport[0], others[1], [None, None])
+    assert predicted[2] == transport[2] + others[2] + moves
+    assert 0.0 < moves < min(predicted)
+    assert min(measured) > 0.0
+    assert "fastest: all on cpu" in table.note
+    (table,) = placements.placement_report(small_case(tmp_path, run={"threads": 1})).tables
+    assert len(table.rows) == 2
+    assert "not on both: parallel.groups needs a splitting" in table.note
 
 
 def fields_of(folder: Path, integrator: str, device: str, **sections: Any) -> dict[str, np.ndarray]:

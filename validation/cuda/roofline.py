@@ -56,7 +56,7 @@ AIR: Final = 5
 """Numbers of the air of a cell that pass memory: now, other and tendency, of which two are read and written."""
 
 OF_COLUMN: Final = 4
-"""Numbers of a cell that sweeps read besides rates: exchange with both neighbours, density, and the weight in sums."""
+"""Numbers of a cell that sweeps read, without rates: exchange with both neighbours, density, and the weight in sums."""
 
 FUSED: Final = 2
 """Most operations of an instruction: a product and a sum."""
@@ -130,7 +130,7 @@ class Counts:
 
     loads      operands of production and loss in a sweep, each once for a species;  chemistry  their operations
     rates      rate functions, and photolysis functions over the levels;  rate_operations  of all of them
-    transport  numbers of the forcing at both instants that transport reads;  column  those that the column reads
+    transport  numbers of the forcing for transport at both instants;  column  the same for the column
     losses     rates of operators that sweeps read;  sums  doubles of budgets
     """
 

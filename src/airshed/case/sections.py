@@ -80,7 +80,9 @@ class RunSection(Section):
 
     threads: Whole = setting(0, "Number of threads; 0 uses all cores.", unit="1", ge=0, le=4096)
     device: Literal["auto", "cpu", "cuda"] = setting(
-        "cpu", "Where the steps of the air run: `cuda`, on a GPU; `auto`, on a GPU if there is one, else on the CPU."
+        "cpu",
+        "Where the steps of the air run: `cuda`, on a GPU; `auto`, on a GPU if there is one and trial steps are faster "
+        "there than on the CPU.",
     )
 
 

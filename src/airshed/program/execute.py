@@ -5,7 +5,8 @@ runners change. Compiled code, its tangent and NumPy walk forwards, an adjoint w
 working state in place. The walk copies a value that a later stage reads, and restores it for that stage.
 """
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
 
 from airshed.program.stage import STATE, Program, Stage
@@ -68,8 +69,9 @@ class AdjointValues(Protocol):
 
 
 def walk_forwards(
-    program: Program, runners: Mapping[str, Runner], values: Values | Mapping[str, Values], inputs: Sequence[Any]
-) -> list[Any]:
+    program: Program, runners: Mapping[str, Runner], values: Values | Mapping[str, Values], inputs: Sequence[Any],
+    spent: MutableMapping[str, float] | None = None,
+) -> list[Any]:  # fmt: skip
     """Run the stages of a step in their order; return the record of each.
 
     Parameters
@@ -81,6 +83,8 @@ def walk_forwards(
         placements do not run; their record is None.
     inputs
         Input of each stage, see :meth:`Runner.run`.
+    spent
+        Wall time of stages by their keys [s], to which those of this step are added.
     """
     by_placement = values if isinstance(values, Mapping) else {program.home: values}
     by_name = {name: _StoredValues(program, name, each) for name, each in by_placement.items()}
@@ -99,7 +103,10 @@ def walk_forwards(
 
         # stages without a placement here do not run
         runs = source is not None or target is not None
+        began = time.perf_counter()
         records.append(runners[stage.key].run(number, stage, inputs[number]) if runs else None)
+        if spent is not None:
+            spent[stage.key] = spent.get(stage.key, 0.0) + time.perf_counter() - began
         if target is not None:
             target.is_written(number, stage.writes)
     return records

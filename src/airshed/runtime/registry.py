@@ -89,6 +89,7 @@ class ModelKind:
     cells        returns the number of cells of a case, before the model is built
     evidence     files that the model writes into the run folder when a run fails
     describe     returns the tables of `airshed show` in addition to the settings of a case
+    placements   returns the times of a step on each device, from trial steps; None for models without devices
     gradients    module of the gradients, with `sensitivity` and `write_sensitivity`; empty without gradients
     """
 
@@ -103,6 +104,7 @@ class ModelKind:
     cells: Callable[[Any], int] = lambda case: 0
     evidence: Sequence[str] = field(default=())
     describe: Callable[[Any], Report] = lambda case: Report(case.title)
+    placements: Callable[[Any], Report] | None = None
     gradients: str = ""
 
 
@@ -159,6 +161,14 @@ def case_report(case: "RunCase", *, defaults: bool = True) -> Report:
     note = f"{len(rows) - len(chosen)} more settings have their default" if len(chosen) < len(rows) else ""
     settings = Table("Settings", ("setting", "value", "from"), chosen, note)
     return Report(case.title, [settings, *model.tables], model.facts)
+
+
+def placement_report(case: "RunCase") -> Report:
+    """Return the times of a step on each device, from trial steps; raises CaseError for a model without devices."""
+    report = model_kind(case.model).placements
+    if report is None:
+        raise CaseError(f"the model {case.model} runs on the CPU only, unlike air")
+    return report(case)
 
 
 def load_case(path: str | Path, overrides: "Changes" = (), **sections: Any) -> "RunCase":

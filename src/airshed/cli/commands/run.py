@@ -224,16 +224,23 @@ def show(
     threads: Threads = None,
     defaults: Annotated[bool, typer.Option("--all", "-a", help="Also show settings with their default value.")] = False,
     toml: Annotated[bool, typer.Option("--toml", help="Print the resolved case as a case file.")] = False,
+    placements: Annotated[
+        bool,
+        typer.Option("--placements", help="Make trial steps on the CPU, on the GPU and on both; print their times."),
+    ] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Show the settings of a case with their origin, and an estimate of the time and memory of a run."""
     from airshed import load_case
     from airshed.cli.render import say
     from airshed.cli.render import show as show_report
-    from airshed.runtime.registry import case_report
+    from airshed.runtime.registry import case_report, placement_report
 
     loaded = load_case(case, settings(overrides, threads))
     if toml:
         say(loaded.to_toml(), end="")
+    elif placements:
+        show_report(placement_report(loaded.allowing_code() if allow_code else loaded))
     else:
         show_report(case_report(loaded, defaults=defaults))
         if not defaults:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from airshed.models.air.fields import weather_of_output
 from airshed.models.air.inflow import boundary_of, describe, on_faces
 from airshed.models.air.levers import levers_of
 from airshed.models.air.model import AirModel
+from airshed.models.air.placements import device_trials, fastest, on_device, placement_report
 from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
 from airshed.models.air.report import budget_dataset
@@ -156,9 +158,14 @@ def build(
             groups.world.broadcast(ready)
     threads = case.run.threads or cores_each(own if groups is None else groups.world)
     with closed_on_error(groups):
-        model = AirModel(
-            case, meteorology, initial, threads=threads, ranks=own, groups=groups, rate_factors=rate_factors
-        )
+        make = partial(
+            AirModel, meteorology=meteorology, initial=initial, threads=threads, ranks=own, groups=groups,
+            rate_factors=rate_factors,
+        )  # fmt: skip
+        chooses = case.run.device == "auto" and groups is None
+        trials = device_trials(case, make, own) if chooses else {}
+        model = make(on_device(case, fastest(trials)) if chooses else case)
+        model.trials = trials
         if case.boundary.budget == "faces":
             model.budget.faces = FaceBudget(model.layout, model.subdomain, lambda: model.constants)
             model.budget.faces.watch(model.executor.steppers)
@@ -235,5 +242,5 @@ KIND = ModelKind(
     Case, build, check_ranks=check_ranks, helps=only_transports,
     help=lambda case, ranks: transport_for_others(case, ranks=ranks), release=release, budget=budget_dataset,
     info=info, cells=lambda case: prod(case.make_grid().shape), evidence=(FAILED_CELL,), describe=describe,
-    gradients="airshed.inverse.receptors.sensitivity",
+    gradients="airshed.inverse.receptors.sensitivity", placements=placement_report,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The air-quality model: emission, transport, mixing, chemistry and deposition over a longitude-latitude box."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from math import inf
@@ -34,6 +34,7 @@ from airshed.models.air.programs.context import AirContext, batch_size, make_hal
 from airshed.models.air.programs.forward import WAITING, directions_of, make_executor
 from airshed.models.air.programs.groups import transport_remotely
 from airshed.models.air.programs.one_step import without_reactions
+from airshed.models.air.programs.trials import Trial, device_table
 from airshed.models.air.rates import RateFactors, open_rates
 from airshed.models.air.report import summary
 from airshed.models.air.weather import MetState
@@ -59,6 +60,8 @@ class AirModel:
 
     The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by the program of the case. Each
     rank stores its own columns; steps, budgets and the summary are collective.
+
+    trials  times of trial steps on each device, if these have chosen the device
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class AirModel:
         self.executor = make_executor(self.program, context, self.families, threads=threads)
         if groups is not None:
             transport_remotely(self.executor, context, meteorology, groups)
+        self.trials: Mapping[str, Trial] = {}
         self.own_fields: dict[str, AnyArray] = {} if self.executor.updates is None else self.executor.updates.fields
         begin_stage("setting the initial air")
         self._set_initial(initial)
@@ -303,7 +307,11 @@ class AirModel:
     def summary(self, *, brief: bool = False) -> Report:
         """Return budgets, extremes, emission and input, see ``air.report``."""
         report = summary(self, brief=brief)
-        return replace(report, tables=[*report.tables, *self.executor.tables()])
+        tables = [*report.tables, *self.executor.tables()]
+        if self.trials:
+            measured = sum(self.executor.spent.values()) / max(self.executor.walked, 1)
+            tables.append(device_table(self.trials, self.parts.device, measured))
+        return replace(report, tables=tables)
 
     def _check_ranks(self) -> None:
         """Raise CaseError if the communicator of the groups was freed, for operations that are collective."""

@@ -359,10 +359,10 @@ class GroupsSection(Section):
         "auto", "Transfer of values between the groups; `auto` selects the one that is predicted to be fastest."
     )
     transport_device: Literal["auto", "cpu", "cuda"] | None = setting(
-        None, "Device of transport, as `run.device`, which is the default."
+        None, "Device of transport, by default `run.device`; `auto`: a GPU if there is one."
     )
     chemistry_device: Literal["auto", "cpu", "cuda"] | None = setting(
-        None, "Device of chemistry, as `run.device`, which is the default."
+        None, "Device of chemistry, by default `run.device`; `auto`: a GPU if there is one."
     )
 
     @model_validator(mode="after")

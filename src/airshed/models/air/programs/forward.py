@@ -87,12 +87,15 @@ class ForwardExecutor:
     """Executor that advances the packed state of a case by its program.
 
     values   values of the placements of this process
+    spent    wall time of stages by their keys so far [s];  walked  steps so far
     lasting  number of further steps for which the array of the newest mixing ratios is not overwritten
     """
 
     def __init__(self, program: Program, context: AirContext, runners: dict[str, StageRunner]) -> None:
         self.program, self._context, self.runners = program, context, runners
         self.values = {program.home: PackedValues(context)}
+        self.spent: dict[str, float] = {}
+        self.walked = 0
         single = len(program.stages) == 1
         self.batch = next(iter(runners.values())).batch if single else 1
         self.lasting = check(program).lasting
@@ -117,7 +120,8 @@ class ForwardExecutor:
     def _walk(self, steps: Sequence[tuple[float, float]]) -> list[Any]:
         """Walk the program over a batch of steps, several of them for a single stage; return records by stage."""
         given = [[stage.over(*step) for step in steps] for stage in self.program.stages]
-        records = walk_forwards(self.program, self.runners, self.values, given)
+        records = walk_forwards(self.program, self.runners, self.values, given, self.spent)
+        self.walked += len(steps)
         self._context.check_finite(self._context.budget.amounts, steps[-1][1])
         return [[each] if isinstance(each, SumRecord) else each for each in records]
 

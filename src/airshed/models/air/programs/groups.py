@@ -39,7 +39,7 @@ from airshed.process.context import Source
 from airshed.process.processes import LIGHT, WEATHER, Processes
 from airshed.program.execute import walk_forwards
 from airshed.program.placement import CHEMISTRY_RANKS, TRANSPORT_RANKS
-from airshed.program.stage import Stage
+from airshed.program.stage import Program, Stage
 
 T = TypeVar("T")
 
@@ -195,6 +195,12 @@ class RedistributionRunner(StageRunner):
         if target is not None:
             target.budget.put(numbers)
         return []
+
+    def predicted(self, program: Program) -> float:
+        """Return the predicted time of the redistributions of a step [s]."""
+        there, back = self._exchange.predicted
+        moves = [stage.placements[1] for stage in program.stages if stage.kernel == "redistribute"]
+        return sum(there if target == TRANSPORT_RANKS else back for target in moves)
 
     def longest_step(self, seconds: float, until: float) -> float:
         """Return the step [s] of the case, or the maximum one, as for a stage of transport."""
