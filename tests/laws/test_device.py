@@ -40,6 +40,29 @@ def test_a_run_on_a_device_equals_that_on_the_cpu(tmp_path: Path, integrator: st
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("devices", [("cpu", "cuda"), ("cuda", "cpu")])
+def test_a_run_continues_on_another_device(tmp_path: Path, devices: tuple[str, str]) -> None:
+    def case(device: str) -> airshed.Case:
+        sections = {"restart": {"every": "10 min"}, "output": [{"every": "10 min", "fields": ["O3"]}]}
+        return small_case(tmp_path, run={"threads": 1, "device": device}, chemistry={"integrator": "strang"},
+                          time={"length": "30 min"}, **sections)  # fmt: skip
+
+    def fields(simulation: airshed.Simulation) -> dict[str, np.ndarray]:
+        return {name: np.array(simulation[name].values) for name in simulation.species}
+
+    with airshed.Simulation(case(devices[0]), output=tmp_path / "run") as simulation:
+        simulation.run("15 min")
+        early = fields(simulation)
+    with airshed.Simulation(case(devices[1]), output=tmp_path / "run", resume=True) as simulation:
+        simulation.run()
+        found = fields(simulation)
+    with airshed.Simulation(case("cpu")) as simulation:
+        simulation.run()
+        assert worst(found, fields(simulation)) < 1e-10
+    assert worst(found, early) > 1e-6, "the negative control"
+
+
+@pytest.mark.thorough
 def test_a_run_on_a_device_has_no_adjoint(tmp_path: Path) -> None:
     case = small_case(tmp_path, run={"threads": 1, "device": "cuda"})
     with airshed.Simulation(case) as simulation, pytest.raises(CaseError, match=r"no adjoint yet; set run.device"):

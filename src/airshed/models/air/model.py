@@ -36,6 +36,7 @@ from airshed.models.air.programs.groups import transport_remotely
 from airshed.models.air.programs.one_step import without_reactions
 from airshed.models.air.programs.trials import Trial, device_table
 from airshed.models.air.rates import RateFactors, open_rates
+from airshed.models.air.repacked_state import in_packs
 from airshed.models.air.report import summary
 from airshed.models.air.weather import MetState
 from airshed.models.air.weather.case_weather import Given
@@ -273,8 +274,9 @@ class AirModel:
         return Snapshot(tiled, whole, metadata)
 
     def restore(self, saved: SavedState) -> None:
-        """Restore a saved state of the same case, independent of the ranks that saved it; collective."""
+        """Restore a saved state of the same case, independent of ranks and device that saved it; collective."""
         held, whole, metadata = self.domain.held, saved.whole, saved.metadata
+        saved = in_packs(saved, held, self.layout.width, self.whole.shape[2])
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.executor.restore(saved, held)
