@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 from tests.builds import TOY
 from tests.kernels.kinds import every, usual
+from validation.cuda.roofline import predictions
 
 import airshed
 from airshed.core.arrays import Array
@@ -157,8 +158,10 @@ def step(sizes: Sizes) -> Iterator[Result]:
             kernel = kernel_of(place, sizes.mechanism, sizes.levels[-1], precision)
             trial = tiled(random_trial(kernel, sizes.area, WEIGHTS, sweeps=2), copies)
             found[place] = _nanoseconds(kernel, trial)
+            species, emitting = trial.columns[0].emission.shape[:2]
+            expected = predictions(kernel, present_device().card, species * emitting / kernel.shape.levels)
             yield {"place": place, "precision": precision, "cells": trial.fields.air.size,
-                   "ns per cell": found[place]}  # fmt: skip
+                   "ns per cell": found[place], **({"predicted": expected} if place == "device" else {})}  # fmt: skip
         yield {"precision": precision, "ratio": found["core"]["median"] / found["device"]["median"]}
 
 

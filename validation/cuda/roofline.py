@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Literal, Protocol, get_args
 
+from tests.kernels.kinds import usual
+
 from airshed.core.report import Cell, markdown_table
-from airshed.formula import trace
 from airshed.formula.factoring import factored
 from airshed.formula.tree import Call, Expression, operations, ordered, symbols
 from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepPlan
@@ -25,11 +26,12 @@ from airshed.kernels.backends.cuda.device import WARP
 from airshed.kernels.cells.emit import ChemistryShape, emit_chemistry
 from airshed.kernels.cells.tableau import ROS3, Tableau
 from airshed.kernels.layout import MechanismShape
-from airshed.kernels.operators import ADVECTION, Operator, OperatorField, members
+from airshed.kernels.operators import members
 from airshed.kernels.rates import rate_table
 from airshed.kernels.step.emit import operand
 from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
+from airshed.models.air.budget import FAMILIES
 
 FACES: Final = 5
 """Faces of a cell that its thread computes, the west and south ones again."""
@@ -281,17 +283,11 @@ def cells(network: ReactionNetwork, card: Card, method: Tableau = ROS3) -> Part:
 def emep(precision: str, levels: int = 32) -> StepPlan:
     """Return the plan of the step of EMEP with wind, mixing and deposition of every third species."""
     network = load_mechanism("emep")
-    mixing, deposition = (trace(formula).outputs for formula in (lambda exchange: exchange, lambda velocity: velocity))
-    operators = (
-        ADVECTION, Operator("mixing", "exchange", mixing, fields=(OperatorField("exchange"),)),
-        Operator(
-            "deposition", "loss", deposition, tuple(range(0, len(network.species), 3)),
-            (OperatorField("velocity", "ground", species=True),), ground=True, term="deposited",
-        ),
-    )  # fmt: skip
+    families = tuple(element for element in FAMILIES if element in network.atoms)
     return StepPlan.of(
-        network, levels, precision, families=(), directions="all", operators=operators, tuning=(WARP, LARGEST_GROUP)
-    )
+        network, levels, precision, families=families, directions="all", operators=usual(len(network.species)),
+        tuning=(WARP, LARGEST_GROUP),
+    )  # fmt: skip
 
 
 CELLS: Final = 512 * 512 * 32
