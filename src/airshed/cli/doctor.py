@@ -22,7 +22,7 @@ from airshed.core.errors import AirshedError, KernelError
 from airshed.core.files import resource
 from airshed.core.version import __version__
 from airshed.io.libraries import NETCDF4, PNETCDF
-from airshed.kernels.backend import gpu
+from airshed.kernels.backend import gpus
 from airshed.kernels.cache import VARIABLE as CACHE_VARIABLE
 from airshed.kernels.cache import cache_folder, check_trusted, write_problem
 from airshed.kernels.host import processor, usable_cores
@@ -152,14 +152,17 @@ def _machine() -> Iterator[Check]:
 
 
 def _gpu() -> Check:
-    """Check whether steps can run on a GPU (``run.device``)."""
+    """Check whether steps can run on GPUs (``run.device``), and list them."""
     try:
-        card = gpu()
+        cards = gpus()
     except KernelError as error:
         if Path("/dev/nvidiactl").exists():
             return Check("GPU", "warning", f"not usable: {error}", "steps run on the CPU until this is corrected")
         return Check("GPU", "ok", "none: steps run on the CPU")
-    return Check("GPU", "ok", f'{card}; set run.device = "cuda" to use it')
+    if len(cards) == 1:
+        return Check("GPU", "ok", f'{cards[0]}; set run.device = "cuda" to use it')
+    names = ", ".join(f"{card} ({number})" for number, card in enumerate(cards))
+    return Check("GPU", "ok", f'{names}; set run.device = "cuda", and take {len(cards)} ranks to use all')
 
 
 def _warning_if(unwell: bool, name: str, detail: str, advice: str) -> Check:

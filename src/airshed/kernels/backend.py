@@ -1,6 +1,6 @@
 """The interface between models and compiled code: the names that other packages use.
 
-A backend is a folder of ``backends/`` whose module ``backend`` has a ``BACKEND``. It compiles a mechanism to a
+A backend is a folder of ``backends/`` whose module ``backend`` has a class ``BACKEND``. It compiles a mechanism to a
 :class:`StepKernel`, which provides the memory layout of a grid, steppers with their adjoints and tangents, and exact
 sums. It also compiles a mechanism to a :class:`CellKernel`, which creates solvers of independent cells. The names below
 are those of the CPU backend. Classes of another backend have the same public members. They store arrays in memory that
@@ -26,19 +26,22 @@ __all__ = [
 ]  # fmt: skip
 
 
-def gpu() -> str:
-    """Return the name of the GPU of this process; raises KernelError with the missing package or driver."""
-    from airshed.kernels.backends.cuda.device import present_device
+def gpus() -> list[str]:
+    """Return the names of the GPUs that this process sees; raises KernelError with the missing package or driver."""
+    from airshed.kernels.backends.cuda.device import present_cards
 
-    return present_device().card
+    return present_cards()
 
 
 @cache
-def backend(name: str = "cpu") -> Backend:
-    """Return the backend with a name; "auto" is "cuda" where this process has a device, else "cpu"."""
+def backend(name: str = "cpu", place: int = 0) -> Backend:
+    """Return the backend with a name; "auto" is "cuda" where this process sees a GPU, else "cpu".
+
+    place  index of this process among those of the machine: it selects the GPU
+    """
     if name == "auto":
         try:
-            name = "cuda" if gpu() else "cpu"
+            name = "cuda" if gpus() else "cpu"
         except KernelError:
             name = "cpu"
-    return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND)
+    return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND(place))

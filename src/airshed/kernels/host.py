@@ -4,7 +4,7 @@ import ctypes
 import hashlib
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -24,18 +24,35 @@ def address(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])  # ctypes.data takes ten times as long
 
 
-Memory = Callable[[int], npt.NDArray[np.uint8]]
-"""A function that returns a number of zeroed bytes, in memory that kernels and NumPy read and write."""
+class Memory:
+    """Memory of the arrays of steps, which kernels and NumPy read and write. The base class is that of the host.
+
+    In memory of a device each page is either on the host or on the device, and moves to the side that uses it. The two
+    methods for arrays avoid this: they change no value, and do nothing on the host.
+    """
+
+    def zeros(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return zeroed bytes."""
+        return np.zeros(size, np.uint8)
+
+    def prefetch(self, arrays: Iterable[AnyArray], *, constant: bool) -> None:
+        """Start to copy complete arrays to the device; arrays in other memory are ignored.
+
+        constant  whether neither side writes them any more: then the host keeps its copy
+        """
+
+    def fetch(self, array: AnyArray) -> AnyArray:
+        """Return an array for reading on the host: a copy of the part of the device's memory, else the array itself."""
+        return array
 
 
-def host_memory(size: int) -> npt.NDArray[np.uint8]:
-    """Return zeroed bytes of the host."""
-    return np.zeros(size, np.uint8)
+HOST: Final = Memory()
+"""The memory of the host."""
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike, memory: Memory = host_memory) -> AnyArray:
+def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike, memory: Memory = HOST) -> AnyArray:
     """Return zeros whose first element is at a multiple of 64 bytes, as vector loads require."""
-    return _aligned(memory(_bytes(shape, dtype)), shape, dtype)
+    return _aligned(memory.zeros(_bytes(shape, dtype)), shape, dtype)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:

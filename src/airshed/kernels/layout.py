@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.kernels import arrays
-from airshed.kernels.host import AnyArray, Memory, aligned_empty, aligned_zeros, host_memory
+from airshed.kernels.host import HOST, AnyArray, Memory, aligned_empty, aligned_zeros
 from airshed.kernels.operators import Operator
 
 _REAL: Final = {"double": "double", "single": "float"}
@@ -62,14 +62,14 @@ Padding = Literal["edge", "constant"]
 class Layout:
     """Division of a horizontal grid of rows (lat) x columns (lon) into blocks of `width` columns.
 
-    memory  allocates all arrays of steps
+    memory  of all arrays of steps
     """
 
     rows: int
     columns: int
     width: int
     dtype: type[np.floating]
-    memory: Memory = field(default=host_memory, compare=False, repr=False)
+    memory: Memory = field(default=HOST, compare=False, repr=False)
 
     @property
     def blocks(self) -> int:
@@ -91,7 +91,7 @@ class Layout:
 
     def empty(self, *shape: int) -> AnyArray:
         """Return an array of any shape in the type of the state, uninitialised in memory of the host."""
-        return aligned_empty(shape, self.dtype) if self.memory is host_memory else self.array(shape, self.dtype)
+        return aligned_empty(shape, self.dtype) if self.memory is HOST else self.array(shape, self.dtype)
 
     def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].
@@ -109,7 +109,7 @@ class Layout:
 
     def unpack(self, packed: AnyArray) -> npt.NDArray[np.float64]:
         """Return a packed field as (..., lat, lon) in double, without padding: the inverse of :meth:`pack`."""
-        columns = self.columns + (packed.shape[1] > self.blocks)
+        columns, packed = self.columns + (packed.shape[1] > self.blocks), self.memory.fetch(packed)
         split = np.moveaxis(packed, (0, 1), (-3, -2))
         joined = split.reshape(*split.shape[:-2], -1)
         return np.ascontiguousarray(joined[..., :columns], dtype=np.float64)
@@ -162,5 +162,13 @@ class PackedView:
         return self.packed.shape[2], self.layout.rows, self.layout.columns
 
     def copy_to(self, target: AnyArray, levels: slice | Sequence[int]) -> None:
-        """Copy some levels to an array (level, lat, lon)."""
-        self.layout.unpack_single(self.packed[:, :, levels], target)
+        """Copy some levels to an array (level, lat, lon); memory of a device is read from the lowest to the highest."""
+        memory = self.layout.memory
+        if isinstance(levels, slice):
+            found = memory.fetch(self.packed[:, :, levels])
+        else:
+            count = self.packed.shape[2]
+            chosen = np.arange(count)[levels]
+            first, end = chosen.min(initial=count), chosen.max(initial=-1) + 1
+            found = memory.fetch(self.packed[:, :, first:end])[:, :, chosen - first]
+        self.layout.unpack_single(found, target)

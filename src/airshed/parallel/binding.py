@@ -31,6 +31,15 @@ def bind(ranks: Communicator) -> frozenset[int]:
     return share
 
 
+def find_place(ranks: Communicator) -> None:
+    """Set the index of this rank among those of its machine, which selects its GPU; collective.
+
+    It follows from messages, since variables differ between launchers.
+    """
+    hosts = ranks.gather_all(socket.gethostname())
+    ranks.place = hosts[: ranks.rank].count(hosts[ranks.rank])
+
+
 def cores_each(ranks: Communicator) -> int:
     """Return the number of cores for each rank of this machine, at least one, whether bound or not.
 

@@ -76,9 +76,12 @@ _ABANDONED: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
 
 
 class Communicator:
-    """Group of ranks that includes this one. The base class is a single rank: every call is the identity."""
+    """Group of ranks that includes this one. The base class is a single rank: every call is the identity.
 
-    rank, size = 0, 1
+    place  index of this rank among those of its machine, after :func:`airshed.parallel.binding.find_place`; 0 before
+    """
+
+    rank, size, place = 0, 1, 0
     handle: "MPI.Intracomm | None" = None
     """The MPI communicator, for code that calls MPI; None for a single rank."""
 
@@ -182,10 +185,11 @@ def split(ranks: Communicator, part: int) -> Communicator:
     """Return the communicator of the ranks with the same part number; collective, as is :func:`free` at the end."""
     assert ranks.handle is not None
     handle = cast("MPI.Intracomm", ranks.handle.Split(part, ranks.rank))
-    if handle.size > 1:
-        return MpiRanks(handle)
-    handle.Free()
-    return SingleRank()
+    own: Communicator = MpiRanks(handle) if handle.size > 1 else SingleRank()
+    own.place = ranks.place
+    if handle.size == 1:
+        handle.Free()
+    return own
 
 
 def free(part: Communicator, whole: Communicator) -> None:

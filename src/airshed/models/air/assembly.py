@@ -18,7 +18,7 @@ from airshed.core.text import printable, suggestion
 from airshed.grid import Grid
 from airshed.io.cf import reserved_names
 from airshed.io.netcdf import load_netcdf
-from airshed.kernels.backend import StepKernel, backend
+from airshed.kernels.backend import Backend, StepKernel, backend
 from airshed.mechanism.network import ReactionNetwork, Species
 from airshed.mechanism.rate_check import RateCheck
 from airshed.models.air import processes
@@ -138,6 +138,11 @@ class Parts:
     clean: BoundaryMap = field(default_factory=BoundaryMap)
     outer: OuterSpecies | None = None
     notes: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def backend(self) -> Backend:
+        """The backend that compiles the stages of this rank."""
+        return backend(self.device, self.subdomain.ranks.place)
 
     @property
     def masses(self) -> dict[str, float | None]:

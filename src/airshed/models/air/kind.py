@@ -21,13 +21,13 @@ from airshed.models.air.fields import weather_of_output
 from airshed.models.air.inflow import boundary_of, describe, on_faces
 from airshed.models.air.levers import levers_of
 from airshed.models.air.model import AirModel
-from airshed.models.air.placements import device_trials, fastest, on_device, placement_report
+from airshed.models.air.placements import device_trials, fastest, on_device, placement_report, shared_gpus
 from airshed.models.air.programs.groups import TransportRank
 from airshed.models.air.rates import RateFactors
 from airshed.models.air.report import budget_dataset
 from airshed.models.air.weather.case_weather import Given
 from airshed.models.air.weather.dataset import Calls
-from airshed.parallel.binding import cores_each
+from airshed.parallel.binding import cores_each, find_place
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.failure import raising_together
@@ -69,6 +69,8 @@ def make_groups(case: Case, ranks: Communicator) -> Groups | None:
 
     Raises CaseError if the sizes do not match the number of ranks, or the integrator has a single stage.
     """
+    if {case.device_of("transport"), case.device_of("chemistry")} != {"cpu"}:
+        find_place(ranks)
     if not case.has_groups:
         return None
     wanted = case.parallel.groups
@@ -182,6 +184,7 @@ def build(
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
             model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)
         notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
+        notices += shared_gpus(model.backend, own)
         if model.parts.outer is not None:
             notices += [f"{part}: {note}" for part, note in model.parts.notes if part == "boundary"]
     return BuiltModel(model, notices, model.parts.case.output)

@@ -16,7 +16,7 @@ from airshed.core.report import Report
 from airshed.core.stages import begin_stage
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.kernels.backend import StepKernel, backend
+from airshed.kernels.backend import StepKernel
 from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import PackedView
 from airshed.mechanism.network import ReactionNetwork
@@ -82,7 +82,7 @@ class AirModel:
         self.fields = self.parts.fields(self.settable.values())
         self.families = tuple(element for element in FAMILIES if element in self.network.atoms)
         self.program = case.program(self.network, updates=bool(self.parts.updates))
-        self.backend = backend(self.parts.device)
+        self.backend = self.parts.backend
         check_devices(self.program, self.backend.devices)
         fused = self.program.stages[0].kernel == EVERYTHING
         begin_stage("compiling the chemistry")

@@ -4,6 +4,7 @@ Trial steps of the case measure the times of stages on each device. They predict
 and select the device of ``run.device = "auto"``.
 """
 
+import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -15,7 +16,7 @@ import numpy as np
 from airshed.core.errors import CaseError, KernelError
 from airshed.core.report import Cell, Report, Table
 from airshed.core.text import counted
-from airshed.kernels.backend import gpu
+from airshed.kernels.backend import Backend, gpus
 from airshed.kernels.host import usable_cores
 from airshed.models.air.case import Case
 from airshed.models.air.case.sections import GroupsSection
@@ -80,6 +81,19 @@ def device_trials(case: Case, make: Make, ranks: Communicator) -> dict[str, Tria
 def fastest(trials: Mapping[str, Trial]) -> str:
     """Return the device with the shortest predicted time of a step: the CPU without trials."""
     return min(trials, key=lambda device: trials[device].predicted, default="cpu")
+
+
+def shared_gpus(chosen: Backend, ranks: Communicator) -> list[str]:
+    """Return a notice if several ranks share a GPU, else nothing; collective if the backend has devices.
+
+    Cards are compared by their identity, since a launcher may let each rank see another one.
+    """
+    if not chosen.devices:
+        return []
+    cards = len(set(ranks.gather_all((socket.gethostname(), chosen.identity))))
+    if cards == ranks.size:
+        return []
+    return [f"{ranks.size} ranks share {counted(cards, 'GPU')}, and wait for each other; take as many ranks as GPUs"]
 
 
 def placement_report(case: Case) -> Report:
@@ -160,6 +174,6 @@ def _refused(case: Case) -> str:
 def _card() -> str | None:
     """Return the name of the GPU of this process; None without one."""
     try:
-        return gpu()
+        return gpus()[0]
     except KernelError:
         return None

@@ -15,7 +15,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.kernels.host import AnyArray, Memory, aligned_empty, aligned_zeros, host_memory
+from airshed.kernels.host import HOST, AnyArray, Memory, aligned_empty, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import State
 from airshed.parallel.communicator import Communicator, all_of, free, split
@@ -187,7 +187,7 @@ class Allgather:
         self._rows, self._blocks = decomposition.row_cuts[-1], decomposition.block_cuts[-1]
 
     def whole(
-        self, fields: Sequence[tuple[AnyArray, LevelSelection]], memory: Memory = host_memory
+        self, fields: Sequence[tuple[AnyArray, LevelSelection]], memory: Memory = HOST
     ) -> list[AnyArray]:  # fmt: skip
         """Return fields of the whole area assembled from those of tiles, by one collective message.
 
@@ -216,7 +216,7 @@ class Allgather:
         rows, blocks = self._more(part)
         rest = part[:1, :1, wanted].shape[2:]
         shape = self._rows + rows, self._blocks + blocks, *rest
-        on_host = memory is host_memory
+        on_host = memory is HOST
         result = aligned_empty(shape, part.dtype) if on_host else aligned_zeros(shape, part.dtype, memory)
         for tile, piece in zip(self._tiles, pieces, strict=True):
             size = self._shape(tile, part)

@@ -1,24 +1,43 @@
 """The CUDA backend, as :func:`airshed.kernels.backend.backend` returns it."""
 
-from typing import Final
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
 
 from airshed.kernels.backends.cpu.cells import compile_chemistry
-from airshed.kernels.backends.cuda.device import WARP
+from airshed.kernels.backends.cuda.device import WARP, Device, present_device
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
 
 
+@dataclass(frozen=True)
 class CudaBackend:
     """Steps on the device of this process; chemistry by Rosenbrock methods on the threads of the host.
 
+    place    index of this process among those of the machine, which share its GPUs
     width    columns in a pack: the threads of a warp
     devices  names of the devices that run stages
     """
 
+    place: int = 0
     width = WARP
     devices: tuple[str, ...] = ("cuda",)
-    compile_mechanism = staticmethod(compile_mechanism)
     compile_chemistry = staticmethod(compile_chemistry)
 
+    @property
+    def device(self) -> Device:
+        """The device, which is opened at the first use; raises KernelError without one."""
+        return present_device(self.place)
 
-BACKEND: Final = CudaBackend()
-"""The CUDA backend; it opens the device when a mechanism is compiled."""
+    @property
+    def identity(self) -> str:
+        """The same for all processes that use this device, and for no other device."""
+        return self.device.identity
+
+    @property
+    def compile_mechanism(self) -> Any:
+        """Compiles the step of a mechanism for the device, see :func:`.kernel.compile_mechanism`."""
+        return partial(compile_mechanism, device=self.device)
+
+
+BACKEND: Final = CudaBackend
+"""The class of the CUDA backend."""

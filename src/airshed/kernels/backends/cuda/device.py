@@ -1,26 +1,20 @@
-"""Devices that run generated code: a GPU by NVRTC and the driver interface of CUDA, and a shim on the CPU for tests.
-
-Arrays of steps are in managed memory, which both sides read and write: pages move to the side that uses them. So the
-state stays on the device from step to step, and only the output that NumPy reads comes back.
-"""
+"""Devices that run generated code: a GPU, and a shim on the CPU for tests; and their compiler NVRTC."""
 
 import ctypes
 import hashlib
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
-
-import numpy as np
-import numpy.typing as npt
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
 from airshed.kernels.cache import writable_folder
 from airshed.kernels.cpp import header
-from airshed.kernels.host import host_memory
+from airshed.kernels.host import HOST, Memory
 from airshed.kernels.toolchain import build, declared, load
 
 WARP: Final = 32
@@ -38,9 +32,16 @@ Kernel = Callable[[int, int], None]
 
 
 class Device(Protocol):
-    """A device and its memory; `card` is its name."""
+    """A device.
+
+    card      its name
+    identity  the same for all processes that use this device, and for no other device
+    memory    memory of the arrays of steps
+    """
 
     card: str
+    identity: str
+    memory: Memory
 
     def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
         """Return the kernel ``airshed_step`` of generated text.
@@ -49,9 +50,6 @@ class Device(Protocol):
         Raises KernelError if the text does not compile.
         """
 
-    def memory(self, size: int) -> npt.NDArray[np.uint8]:
-        """Return zeroed bytes that kernels and NumPy read and write."""
-
     def wait(self) -> None:
         """Wait until all started kernels have ended; raise KernelError for a failed one."""
 
@@ -59,7 +57,7 @@ class Device(Protocol):
 class Shim:
     """The CPU: g++ and ``shim.hpp``; `warps` of a block of threads and the `seed` of the order of blocks for tests."""
 
-    card = "a shim on the CPU, for tests"
+    card, identity, memory = "a shim on the CPU, for tests", f"shim {os.getpid()}", HOST
 
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
@@ -75,81 +73,12 @@ class Shim:
 
         return start
 
-    def memory(self, size: int) -> npt.NDArray[np.uint8]:
-        """Return zeroed bytes of the host."""
-        return host_memory(size)
-
     def wait(self) -> None:
         """Return: kernels have ended when they return."""
 
 
 def _shim_flags(contract: bool) -> tuple[str, ...]:
     return ("-O1", *(() if contract else ("-ffp-contract=off",)))
-
-
-class Gpu:
-    """The first GPU that this process sees."""
-
-    def __init__(self) -> None:
-        from cuda.bindings import driver
-
-        self._driver = driver
-        _call(driver.cuInit(0))
-        device = _call(driver.cuDeviceGet(0))
-        self._context = _call(driver.cuDevicePrimaryCtxRetain(device))
-        _call(driver.cuCtxSetCurrent(self._context))
-        kinds = driver.CUdevice_attribute
-        major, minor = (
-            _call(driver.cuDeviceGetAttribute(kind, device))
-            for kind in (
-                kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-            )
-        )  # fmt: skip
-        self.architecture = f"sm_{major}{minor}"
-        self.card = _call(driver.cuDeviceGetName(200, device)).split(b"\0")[0].decode()
-
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
-        """Return a kernel of the GPU."""
-        code = machine_code(device_text(text), self.architecture, contract=contract)
-        module = _call(self._driver.cuModuleLoadData(code))
-        function = _call(self._driver.cuModuleGetFunction(module, b"airshed_step"))
-
-        def start(argument: int, warps: int) -> None:
-            _call(self._driver.cuCtxSetCurrent(self._context))
-            blocks = -(-warps // WARPS)
-            values = np.array([argument], np.uint64)
-            pointers = np.array([values.ctypes.data], np.uint64)
-            _call(
-                self._driver.cuLaunchKernel(
-                    function, blocks, 1, 1, WARPS * WARP, 1, 1, 0, 0, pointers.ctypes.data, 0
-                )
-            )  # fmt: skip
-
-        return start
-
-    def memory(self, size: int) -> npt.NDArray[np.uint8]:
-        """Return zeroed bytes of managed memory, which are freed with the array."""
-        flag = self._driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
-        place = int(_call(self._driver.cuMemAllocManaged(max(size, 1), flag.value)))
-        block = ManagedMemory(place, size, self._driver.cuMemFree)
-        zeros = np.asarray(block)
-        zeros[...] = 0
-        return zeros
-
-    def wait(self) -> None:
-        """Wait until all started kernels have ended."""
-        _call(self._driver.cuCtxSynchronize())
-
-
-class ManagedMemory:
-    """Managed memory as an array of NumPy, which holds this object."""
-
-    def __init__(self, place: int, size: int, free: Callable[[int], object]) -> None:
-        self._place, self._free = place, free
-        self.__array_interface__ = {"data": (place, False), "shape": (size,), "typestr": "|u1", "version": 3}
-
-    def __del__(self) -> None:
-        self._free(self._place)
 
 
 def device_text(text: str) -> str:
@@ -219,12 +148,34 @@ def _call(answer: tuple[Any, ...], *, several: bool = False) -> Any:
 
 
 @cache
-def present_device() -> Device:
-    """Return the device of this process; raises KernelError with the missing package or driver."""
+def present_device(place: int = 0) -> Device:
+    """Return the device of this process; raises KernelError with the missing package or driver.
+
+    place  index of this process among those of the machine, which share its GPUs
+    """
     if os.environ.get(SHIM_VARIABLE):
         return Shim()
+    with _driver_needed():
+        from airshed.kernels.backends.cuda.gpu import Gpu
+
+        return Gpu(place)
+
+
+def present_cards() -> list[str]:
+    """Return the names of the devices that this process sees; raises KernelError as :func:`present_device` does."""
+    if os.environ.get(SHIM_VARIABLE):
+        return [Shim.card]
+    with _driver_needed():
+        from airshed.kernels.backends.cuda.gpu import cards
+
+        return cards()
+
+
+@contextmanager
+def _driver_needed() -> Iterator[None]:
+    """Raise KernelError with the missing package or driver."""
     try:
-        return Gpu()
+        yield
     except ImportError as error:
         raise KernelError(f"CUDA needs further packages: pip install 'airshed[cuda]' ({error})") from error
     except RuntimeError as error:  # the driver's library cannot be loaded

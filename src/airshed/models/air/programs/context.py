@@ -14,7 +14,7 @@ from airshed.core.report import Table
 from airshed.core.text import duration, number
 from airshed.grid import Grid
 from airshed.grid.box import Box
-from airshed.kernels.backend import StepKernel, Stepper, backend
+from airshed.kernels.backend import StepKernel, Stepper
 from airshed.kernels.cells import Tolerances, method
 from airshed.kernels.layout import Layout
 from airshed.kernels.rates import REFERENCE_DENSITY
@@ -179,9 +179,7 @@ def make_chemistry(
     chosen, network = parts.case.chemistry, parts.network
     if not network.reactions:
         return None
-    kernel = backend(parts.device).compile_chemistry(
-        track_elements(network, families), chosen.precision, width=layout.width
-    )
+    kernel = parts.backend.compile_chemistry(track_elements(network, families), chosen.precision, width=layout.width)
     tolerances = Tolerances(chosen.relative_tolerance, chosen.absolute_tolerance.value)
     solver = kernel.solver(method(chosen.solver), tolerances, threads=threads)
     place = partial(words_for_cell, parts.grid)

@@ -10,7 +10,7 @@ from airshed.core.arrays import Array
 from airshed.core.errors import CaseError, ProgramError
 from airshed.core.report import Table
 from airshed.grid.box import Box
-from airshed.kernels.backend import Stepper, backend
+from airshed.kernels.backend import Stepper
 from airshed.kernels.host import AnyArray
 from airshed.kernels.step.arguments import Directions, State
 from airshed.models.air.programs.cell_chemistry import CellCounts
@@ -256,7 +256,7 @@ def directions_of(program: Program) -> Directions:
 def _column_stepper(context: AirContext, threads: int) -> Stepper:
     """Return a stepper of the same state along columns, which reads no neighbours."""
     parts, stepper = context.parts, context.stepper
-    kernel = backend(parts.device).compile_mechanism(
+    kernel = parts.backend.compile_mechanism(
         without_reactions(parts.network), parts.grid.shape[0], parts.case.chemistry.precision, directions="vertical",
         operators=parts.processes.operators,
     )  # fmt: skip

@@ -308,7 +308,7 @@ def _make_context(parts: Parts, groups: Groups, threads: int, gathering: Allgath
     case, names = parts.case, parts.network.names
     own = groups.own_planes(len(names), parts.whole.shape[0], split_levels=case.moves_planes)
     network = without_reactions(parts.network, own.species)
-    kernel = backend(parts.device).compile_mechanism(
+    kernel = parts.backend.compile_mechanism(
         network, own.levels.stop - own.levels.start, case.chemistry.precision,
         directions="horizontal" if case.moves_planes else "all",
         operators=tuple(of_some_species(each, own.species) for each in parts.processes.operators),

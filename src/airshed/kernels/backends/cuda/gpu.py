@@ -1,0 +1,209 @@
+"""A GPU by the driver interface of CUDA: its choice, its memory, and three streams.
+
+Steps, inputs and results have a stream each, so that copies overlap with steps. Arrays are in managed memory, which
+both sides read and write: pages move to the side that uses them. So the code of the host stays as it is, a kernel that
+needs a page on its way waits for it, and the state stays on the GPU from step to step.
+"""
+
+import os
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from airshed.core.errors import KernelError
+from airshed.kernels.backends.cuda.device import WARP, WARPS, Kernel, device_text, machine_code
+from airshed.kernels.host import AnyArray, Memory, address
+
+_ADVICE: Final = {
+    "CUDA_ERROR_NO_DEVICE": "see nvidia-smi, and the variable CUDA_VISIBLE_DEVICES ({visible})",
+    "CUDA_ERROR_OUT_OF_MEMORY": "take fewer cells or more GPUs, or end other programs on the GPU",
+    "CUDA_ERROR_DEVICE_UNAVAILABLE": "another program has the GPU for itself: take as many ranks as GPUs",
+    "CUDA_ERROR_ILLEGAL_ADDRESS": "the state is invalid; please report this with the case",
+}
+"""What to do about an error of the driver."""
+
+
+class Driver:
+    """Calls of the driver interface in a context, from any thread."""
+
+    def __init__(self, bindings: Any = None) -> None:
+        self.bindings = import_module("cuda.bindings.driver") if bindings is None else bindings
+        self.context: Any = None
+        self.call("cuInit", 0)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Return the result of a function; raise KernelError with the words of the driver for an error."""
+        if self.context is not None:  # of this thread, which another library may have changed
+            self.bindings.cuCtxSetCurrent(self.context)
+        status, *found = getattr(self.bindings, name)(*arguments)
+        if int(status) != 0:
+            _, words = self.bindings.cuGetErrorString(status)
+            advice = _ADVICE.get(status.name, "").format(visible=os.environ.get("CUDA_VISIBLE_DEVICES", "not set"))
+            said = f"{name} fails on the GPU: {(words or b'').decode() or 'unknown error'} ({status.name})"
+            raise KernelError("; ".join(filter(None, [said, advice])))
+        return found[0] if found else None
+
+    def attribute(self, device: Any, name: str) -> int:
+        """Return an attribute of a device by its name, without the prefix that all have."""
+        kind = getattr(self.bindings.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(self.call("cuDeviceGetAttribute", kind, device))
+
+    def device(self, ordinal: int) -> Any:
+        """Return a device; raise KernelError if the host cannot use managed memory while its kernels run."""
+        device = self.call("cuDeviceGet", ordinal)
+        if not self.attribute(device, "CONCURRENT_MANAGED_ACCESS"):
+            raise KernelError(
+                f"the CPU cannot use the memory of the {self.card(device)} during a kernel, as on Windows and in WSL; "
+                'set run.device = "cpu", or use Linux'
+            )
+        return device
+
+    def card(self, device: Any) -> str:
+        """Return the name of a device."""
+        name: bytes = self.call("cuDeviceGetName", 200, device)
+        return name.split(b"\0")[0].decode()
+
+
+def cards(bindings: Any = None) -> list[str]:
+    """Return the names of the GPUs that this process sees."""
+    driver = Driver(bindings)
+    return [driver.card(driver.device(ordinal)) for ordinal in range(driver.call("cuDeviceGetCount"))]
+
+
+class Gpu:
+    """One of the GPUs that this process sees.
+
+    place     index of this process among those of the machine: processes share the GPUs in turn
+    bindings  of the driver interface, by default those of CUDA
+
+    Raises KernelError without a GPU, or for one that the host cannot share memory with.
+    """
+
+    def __init__(self, place: int = 0, bindings: Any = None) -> None:
+        self._driver = driver = Driver(bindings)
+        device = driver.device(place % driver.call("cuDeviceGetCount"))
+        self.card = driver.card(device)
+        self.identity = bytes(driver.call("cuDeviceGetUuid_v2", device).bytes).hex()
+        major, minor = (driver.attribute(device, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
+        self.architecture = f"sm_{major}{minor}"
+        driver.context = driver.call("cuDevicePrimaryCtxRetain", device)
+        self._steps = new_stream(driver)
+        self.memory: Memory = ManagedMemory(driver, device)
+
+    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+        """Return a kernel of the GPU, which runs after those that were started before."""
+        driver = self._driver
+        code = machine_code(device_text(text), self.architecture, contract=contract)
+        function = driver.call("cuModuleGetFunction", driver.call("cuModuleLoadData", code), b"airshed_step")
+
+        def start(argument: int, warps: int) -> None:
+            blocks = -(-warps // WARPS)
+            values = np.array([argument], np.uint64)
+            pointers = np.array([address(values)], np.uint64)
+            driver.call(
+                "cuLaunchKernel", function, blocks, 1, 1, WARPS * WARP, 1, 1, 0, self._steps, address(pointers), 0
+            )
+
+        return start
+
+    def wait(self) -> None:
+        """Wait until all started kernels have ended; raise KernelError for a failed one."""
+        self._driver.call("cuStreamSynchronize", self._steps)
+
+
+def new_stream(driver: Driver) -> Any:
+    """Return a stream whose work overlaps with that of all others."""
+    return driver.call("cuStreamCreate", driver.bindings.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
+
+
+class ManagedMemory(Memory):
+    """Managed memory of a GPU."""
+
+    def __init__(self, driver: Driver, device: Any) -> None:
+        self._driver, self._device = driver, device
+        self._inputs, self._results = new_stream(driver), new_stream(driver)
+
+    def zeros(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return zeroed bytes, which are freed with the array."""
+        flag = self._driver.bindings.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
+        place = int(self._driver.call("cuMemAllocManaged", max(size, 1), flag.value))
+        zeros = np.asarray(Block(self._driver, place, size))
+        zeros[...] = 0
+        return zeros
+
+    def prefetch(self, arrays: Iterable[AnyArray], *, constant: bool) -> None:
+        """Start to copy the blocks of arrays to the GPU, during the steps of earlier inputs.
+
+        Pages that are mostly read have a copy on each side. Other pages move.
+        """
+        advice = self._driver.bindings.CUmem_advise.CU_MEM_ADVISE_SET_READ_MOSTLY
+        for block in filter(None, {block_of(each): None for each in arrays}):
+            if constant and not block.constant:
+                self._driver.call("cuMemAdvise", block.place, block.size, advice, self._device)
+                block.constant = True
+            self._driver.call("cuMemPrefetchAsync", block.place, block.size, self._device, self._inputs)
+
+    def fetch(self, array: AnyArray) -> AnyArray:
+        """Return a copy of an array that kernels write: only its rows move, and no page.
+
+        An array is returned as it is if it is not in managed memory, if the host has a copy, or if its rows are not at
+        a constant distance.
+        """
+        block, rows = block_of(array), rows_of(array)
+        if block is None or block.constant or rows is None:
+            return array
+        count, distance, size = rows
+        result = np.empty(array.shape, array.dtype)
+        copy, kinds = self._driver.bindings.CUDA_MEMCPY2D(), self._driver.bindings.CUmemorytype
+        copy.srcMemoryType, copy.srcDevice, copy.srcPitch = kinds.CU_MEMORYTYPE_DEVICE, address(array), distance
+        copy.dstMemoryType, copy.dstHost, copy.dstPitch = kinds.CU_MEMORYTYPE_HOST, address(result), size
+        copy.WidthInBytes, copy.Height = size, count
+        self._driver.call("cuMemcpy2DAsync", copy, self._results)
+        self._driver.call("cuStreamSynchronize", self._results)
+        return result
+
+
+class Block:
+    """Block of managed memory as an array of NumPy, which holds this object.
+
+    constant  whether the host has a copy of all pages, since nothing writes the block any more
+    """
+
+    def __init__(self, driver: Driver, place: int, size: int) -> None:
+        self._driver, self.place, self.size, self.constant = driver, place, size, False
+        self.__array_interface__ = {"data": (place, False), "shape": (size,), "typestr": "|u1", "version": 3}
+
+    def __del__(self) -> None:
+        self._driver.bindings.cuCtxSetCurrent(self._driver.context)  # arrays are freed on any thread
+        self._driver.bindings.cuMemFree(self.place)  # an error was reported by the call that caused it
+
+
+def block_of(array: npt.NDArray[Any]) -> Block | None:
+    """Return the block that holds an array; None for other memory."""
+    holder: Any = array
+    while isinstance(holder, np.ndarray):
+        holder = holder.base
+    return holder if isinstance(holder, Block) else None
+
+
+def rows_of(array: npt.NDArray[Any]) -> tuple[int, int, int] | None:
+    """Return number, distance and size [bytes] of the contiguous rows of an array; None for several distances."""
+    if not array.size:
+        return None
+    size = array.itemsize
+    axes = [(length, stride) for length, stride in zip(array.shape, array.strides, strict=True) if length > 1]
+    while axes and axes[-1][1] == size:
+        length, _ = axes.pop()
+        size *= length
+    if not axes:  # rows of the whole, as the size of a row is limited
+        count = max(len(array), 1) if array.ndim else 1
+        return count, size // count, size // count
+    distance, count = axes[-1][1], 1
+    for length, stride in reversed(axes):
+        if stride != distance * count:
+            return None
+        count *= length
+    return count, distance, size
