@@ -220,7 +220,7 @@ class Forcing:
             met.air_density * grid.cell_volume,
             self.processes.at(met, seconds, getattr(self.meteorology, "around", self.meteorology.at)),
         )
-        return Instant(
+        instant = Instant(
             seconds, air, eastward, northward,
             flux_x=pack(eastward, padding="constant"), flux_y=pack(northward, padding="constant"),
             temperature=pack(met.temperature), water=pack(met.water_vapour), cloud=pack(met.cloud_cover),
@@ -228,6 +228,9 @@ class Forcing:
             fields={name: pack(each, padding="constant") for name, each in fields.items()},
             rates=self.processes.outflow_rates(fields, air),
         )  # fmt: skip
+        packed = (getattr(instant, name) for name in ("flux_x", "flux_y", "temperature", "water", "parameters"))
+        self.layout.memory.prefetch([*packed, *instant.fields.values()], constant=True)
+        return instant
 
     def _build_aside(self, begin: float) -> Interval:
         """Build an interval on a worker thread, and return freed memory to the system.
@@ -251,6 +254,7 @@ class Forcing:
             for where in self._directions
         }
         first, last = (self.layout.pack(up, padding="constant") for up in upward)
+        self.layout.memory.prefetch([first, last], constant=True)
         return Interval(start, end, until, (first, last), rates)
 
 

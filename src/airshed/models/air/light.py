@@ -175,7 +175,7 @@ class PackedLight:
         places = replace(layout, dtype=np.float64).pack(zenith)
         suns = layout.empty(times, layout.rows, layout.blocks, 2, layout.width)
         suns[...] = 0.0
-        self._suns = list(suns)
+        self._suns, self._memory = list(suns), layout.memory
         self._start = np.datetime64(start.replace(tzinfo=None), "ns")
         self._sunlight = kernel.sunlight(places, np.array([SMALLEST_COSINE, OVERCAST, STEEPEST_COSINE]), suns)
 
@@ -193,6 +193,7 @@ class PackedLight:
         suns = (sun_over(self._start + np.timedelta64(round(each * 1e9), "ns")) for each in times)
         directions = np.array([(cos(lat) * cos(lon), cos(lat) * sin(lon), sin(lat)) for lat, lon in suns])
         self._sunlight(directions, cloud if self._clouds else None, np.array(weights))
+        self._memory.prefetch(self._suns[: len(times)], constant=False)
         return self._suns[: len(times)]
 
 

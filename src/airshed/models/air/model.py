@@ -224,7 +224,7 @@ class AirModel:
         number, before, state = self.network.index(name), self.amounts(), self.stepper.state
         state.q[:, :, number] = state.q_other[:, :, number] = packed
         self.baseline = replace(self.baseline, amounts=self.baseline.amounts + (self.amounts() - before))
-        self._check.forget()
+        self._note_change()
         self.executor.restart()
 
     def weather(self) -> MetState:
@@ -247,7 +247,7 @@ class AirModel:
         """Set the initial mixing ratios (species, level, lat, lon) [mol/mol], before the first step."""
         state = self.stepper.state
         state.q[...] = state.q_other[...] = self.layout.pack(q)
-        self._check.forget()
+        self._note_change()
         self.begin_budget()
 
     def set_boundary(self, profile: Array, top: Array) -> None:
@@ -258,7 +258,7 @@ class AirModel:
     def save(self) -> Snapshot:
         """Return the whole state, see :class:`airshed.runtime.model.Model`."""
         tiled: dict[str, npt.NDArray[Any]] = {
-            f"state.{name}": array for name, array in vars(self.stepper.state).items()
+            f"state.{name}": self.layout.memory.fetch(array) for name, array in vars(self.stepper.state).items()
         }
         runners = self.executor.save()
         tiled |= runners.tiled
@@ -280,7 +280,7 @@ class AirModel:
         for name, array in vars(self.stepper.state).items():
             array[...] = saved.part(f"state.{name}", held)
         self.executor.restore(saved, held)
-        self._check.forget()
+        self._note_change()
         if metadata.get(CASE_HASH, self.case.hash) != self.case.hash:  # sources and losses may jump
             self.executor.restart()
         changed = metadata.get("settable", {})
@@ -324,6 +324,11 @@ class AirModel:
         """Return the packed array of a species, or of a field that a process adds."""
         own, state = self.own_fields, self.stepper.state
         return own[name] if name in own else state.q[:, :, self.network.index(name)]
+
+    def _note_change(self) -> None:
+        """Check the state after the next step, and start to copy it to the device, after a change from outside."""
+        self._check.forget()
+        self.layout.memory.prefetch(vars(self.stepper.state).values(), constant=False)
 
     def _compiled(self, network: ReactionNetwork) -> StepKernel:
         """Return the compiled step of a network for the levels and the transport of the case."""

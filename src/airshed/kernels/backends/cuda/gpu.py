@@ -202,6 +202,8 @@ def rows_of(array: npt.NDArray[Any]) -> tuple[int, int, int] | None:
         count = max(len(array), 1) if array.ndim else 1
         return count, size // count, size // count
     distance, count = axes[-1][1], 1
+    if distance < size:
+        return None
     for length, stride in reversed(axes):
         if stride != distance * count:
             return None

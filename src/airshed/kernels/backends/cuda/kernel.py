@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from airshed.core.arrays import Array
+from airshed.core.errors import KernelError
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.compiled import compiled, timed
@@ -36,7 +37,7 @@ class LaunchQueue:
 
     def __init__(self, kernel: Kernel, device: Device, table: ArgumentTable, warps: int, *, edges: bool) -> None:
         self._kernel, self._device, self._table, self._warps, self._edges = kernel, device, table, warps, edges
-        self._arrived, self._steps = False, 0
+        self._arrived, self._steps, self._interrupted = False, 0, False
 
     @property
     def steps(self) -> int:
@@ -58,14 +59,23 @@ class LaunchQueue:
         self._arrived = True
 
     def work(self, count: int, between: Callable[[], None] | None = None) -> None:
-        """Compute further prepared steps, after the halo has arrived."""
+        """Compute further prepared steps, after the halo has arrived.
+
+        raises  KernelError if this or an earlier step was interrupted, or failed
+        """
+        if self._interrupted:
+            raise KernelError("a step was interrupted, and its state is invalid; make a new model, or resume the run")
+        self._interrupted = True  # until the end
         while self._edges and between is not None and not self._arrived:
             between()
         self._arrived = False
-        for _ in range(count):
-            self._steps += 1
-            self._kernel(self._table.address + self._steps % self._table.capacity * self._table.size, self._warps)
-        self._device.wait()
+        try:
+            for _ in range(count):
+                self._steps += 1
+                self._kernel(self._table.address + self._steps % self._table.capacity * self._table.size, self._warps)
+        finally:
+            self._device.wait()  # kernels use memory of this object
+        self._interrupted = False
 
 
 @dataclass(frozen=True)

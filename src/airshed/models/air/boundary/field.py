@@ -209,4 +209,6 @@ class LateralBoundary:
     def _packed(self, seconds: float) -> PackedBoundary:
         grid, window = self.field.grid, self._subdomain.window
         own = FaceCells(*grid.shape[1:]).part(self.field.at(seconds), window.rows, window.columns)
-        return PackedBoundary.of(self._layout, own, seconds, self._sides)
+        packed = PackedBoundary.of(self._layout, own, seconds, self._sides)
+        self._layout.memory.prefetch(packed.sides.values(), constant=True)
+        return packed

@@ -299,4 +299,6 @@ class PackedSources:
     def _build(self, begin: float) -> tuple[AnyArray, Array]:
         """Return the emission from a time on [mol/s]: packed, and by column (species, lat, lon)."""
         rate = self._sum.rate(begin) if self._sum else np.zeros((0, 1, *self._columns))
-        return self._layout.pack(rate, padding="constant"), rate.sum(axis=1)
+        packed = self._layout.pack(rate, padding="constant")
+        self._layout.memory.prefetch([packed], constant=True)
+        return packed, rate.sum(axis=1)

@@ -41,7 +41,8 @@ class AirCheck:
         self._bound += (end - begin) * self._greatest_growth(0.5 * (begin + end))
         if self._bound <= _NEAR and end < self._due:
             return
-        most = float(self._stepper.state.q.max(initial=0.0))
+        rows = map(self._stepper.layout.memory.fetch, self._stepper.state.q)
+        most = float(np.max([row.max(initial=0.0) for row in rows], initial=0.0))
         if not most <= MOST:
             self._refuse(end)
         self._bound, self._due = most, end + _AT_LEAST_EVERY
@@ -51,7 +52,7 @@ class AirCheck:
         period = self._sources.begin_of(seconds)
         if period != self._period:
             packed, _ = self._sources.at(seconds)
-            air = self._stepper.state.air[:, :, None, : packed.shape[3]]
+            air = self._stepper.layout.memory.fetch(self._stepper.state.air)[:, :, None, : packed.shape[3]]
             growth = np.divide(packed, air, out=np.zeros_like(packed), where=air > 0.0)
             self._period, self._growth = period, float(growth.max(initial=0.0))
         return self._growth

@@ -114,6 +114,7 @@ class TwoStepRunner(StageRunner):
         np.subtract(now, before, out=emission)
         emission *= weight
         emission += now
+        layout.memory.prefetch([emission], constant=True)
 
         # maximum ratio of negative emission to the emission before
         negative = np.minimum(layout.unpack(emission), 0.0).sum(axis=1)

@@ -1,0 +1,309 @@
+"""Stand-in for ``cuda.bindings.driver``: memory of the host, kernels as functions of Python, and checks of each call.
+
+Work on a stream runs when the stream is waited for, so that a missing wait shows in the results. A kernel that reads an
+address outside of managed memory fails, and after that all calls, as on a GPU. ``test_gpu.py`` compares the names, the
+parameters and the numbers with those of the bindings, where they are installed.
+"""
+
+# ruff: noqa: N801, N802 - the names are those of the bindings
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from enum import Enum, IntEnum
+from functools import wraps
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+from airshed.kernels.backends.cuda.device import Kernel
+
+
+class CUresult(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_NOT_INITIALIZED = 3
+    CUDA_ERROR_DEVICE_UNAVAILABLE = 46
+    CUDA_ERROR_NO_DEVICE = 100
+    CUDA_ERROR_INVALID_DEVICE = 101
+    CUDA_ERROR_INVALID_IMAGE = 200
+    CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_INVALID_HANDLE = 400
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+
+
+class CUdevice_attribute(IntEnum):
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+    CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89
+
+
+class CUstream_flags(IntEnum):
+    CU_STREAM_NON_BLOCKING = 1
+
+
+class CUmemAttach_flags(IntEnum):
+    CU_MEM_ATTACH_GLOBAL = 1
+
+
+class CUmem_advise(IntEnum):
+    CU_MEM_ADVISE_SET_READ_MOSTLY = 1
+
+
+class CUmemorytype(IntEnum):
+    CU_MEMORYTYPE_HOST = 1
+    CU_MEMORYTYPE_DEVICE = 2
+
+
+class CUDA_MEMCPY2D:
+    __slots__ = (
+        "Height", "WidthInBytes", "dstHost", "dstMemoryType", "dstPitch", "srcDevice", "srcMemoryType", "srcPitch",
+    )  # fmt: skip
+
+
+ENUMS = CUresult, CUdevice_attribute, CUstream_flags, CUmemAttach_flags, CUmem_advise, CUmemorytype
+OK = CUresult.CUDA_SUCCESS
+LARGEST_PITCH = 2**31 - 1
+FREED = 0xDD
+"""Value of the bytes of freed memory, which stays readable here."""
+
+
+class Pointer:
+    """Address of the device: a number only by ``int``, as in the bindings."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+    def __int__(self) -> int:
+        return self.place
+
+
+class CallError(Exception):
+    """A call that returns an error."""
+
+    def __init__(self, status: CUresult) -> None:
+        super().__init__(status.name)
+        self.status = status
+
+
+class Need(Enum):
+    """What a call needs before it."""
+
+    NOTHING = 0
+    INITIALISED = 1
+    CONTEXT = 2
+
+
+def answering(need: Need = Need.CONTEXT) -> Callable[[Callable[..., Any]], Callable[..., tuple[Any, ...]]]:
+    """Return a decorator for a call of the driver: it answers a tuple of the status and the result."""
+
+    def decorator(function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+        @wraps(function)
+        def call(self: "FakeDriver", *arguments: Any) -> tuple[Any, ...]:
+            name = function.__name__
+            self.calls.append((name, arguments))
+            try:
+                self._check(name, need)
+                result = function(self, *arguments)
+            except CallError as failure:
+                return (failure.status,) if function.__annotations__["return"] is None else (failure.status, None)
+            return (OK,) if result is None else (OK, result)
+
+        return call
+
+    return decorator
+
+
+class FakeDriver:
+    """The driver of some GPUs.
+
+    cards     their names
+    shared    whether the host can use managed memory during a kernel
+    errors    function -> the error that its next call returns
+    kernels   machine code -> the kernel
+    pointers  returns the addresses that a kernel reads by its argument
+    calls     all calls so far
+    blocks    live blocks of managed memory: address -> size
+    copied    bytes copied to the host
+    """
+
+    CUDA_MEMCPY2D = CUDA_MEMCPY2D
+
+    def __init__(self, cards: tuple[str, ...] = ("Card A",), *, shared: bool = True) -> None:
+        self.cards, self.shared = cards, shared
+        self.errors: dict[str, CUresult] = {}
+        self.kernels: dict[bytes, Kernel] = {}
+        self.pointers: Callable[[int], Iterator[int]] = lambda argument: iter(())
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.blocks: dict[int, int] = {}
+        self.copied = 0
+        self._initialised, self._local, self._sticky = False, threading.local(), OK
+        self._memory: dict[int, Any] = {}
+        self._streams: dict[int, list[Callable[[], None]]] = {}
+        self._numbers = count(1000)
+        for each in ENUMS:
+            setattr(self, each.__name__, each)
+
+    def named(self, name: str) -> list[tuple[Any, ...]]:
+        """Return the arguments of all calls of a function."""
+        return [arguments for each, arguments in self.calls if each == name]
+
+    def compile(self, kernel: Kernel) -> bytes:
+        """Return machine code of a kernel."""
+        code = b"kernel %d" % len(self.kernels)
+        self.kernels[code] = kernel
+        return code
+
+    # ---- devices and contexts ----
+
+    @answering(Need.NOTHING)
+    def cuInit(self, flags: int) -> None:
+        expect(flags == 0)
+        if not self.cards:
+            raise CallError(CUresult.CUDA_ERROR_NO_DEVICE)
+        self._initialised = True
+
+    @answering(Need.NOTHING)
+    def cuGetErrorString(self, error: CUresult) -> bytes:
+        return error.name.removeprefix("CUDA_ERROR_").replace("_", " ").lower().encode()
+
+    @answering(Need.INITIALISED)
+    def cuDeviceGetCount(self) -> int:
+        return len(self.cards)
+
+    @answering(Need.INITIALISED)
+    def cuDeviceGet(self, ordinal: int) -> int:
+        expect(ordinal in range(len(self.cards)), CUresult.CUDA_ERROR_INVALID_DEVICE)
+        return ordinal
+
+    @answering(Need.INITIALISED)
+    def cuDeviceGetAttribute(self, attribute: CUdevice_attribute, device: int) -> int:
+        expect(isinstance(attribute, CUdevice_attribute) and device in range(len(self.cards)))
+        return {75: 9, 76: 0, 89: int(self.shared)}[attribute]
+
+    @answering(Need.INITIALISED)
+    def cuDeviceGetName(self, length: int, device: int) -> bytes:
+        return self.cards[device].encode().ljust(length, b"\0")
+
+    @answering(Need.INITIALISED)
+    def cuDeviceGetUuid_v2(self, device: int) -> SimpleNamespace:
+        return SimpleNamespace(bytes=bytes([device] * 16))
+
+    @answering(Need.INITIALISED)
+    def cuDevicePrimaryCtxRetain(self, device: int) -> tuple[str, int]:
+        return "context", device
+
+    @answering(Need.INITIALISED)
+    def cuCtxSetCurrent(self, context: tuple[str, int]) -> None:
+        expect(context[0] == "context")
+        self._local.context = context
+
+    # ---- memory ----
+
+    @answering()
+    def cuMemAllocManaged(self, size: int, flags: int) -> Pointer:
+        expect(size > 0 and flags == CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL)
+        memory = (ctypes.c_uint8 * size)()
+        place = ctypes.addressof(memory)
+        ctypes.memset(place, FREED, size)  # memory is not zeroed
+        self._memory[place], self.blocks[place] = memory, size
+        return Pointer(place)
+
+    @answering()
+    def cuMemFree(self, place: int) -> None:
+        expect(place in self.blocks)
+        ctypes.memset(place, FREED, self.blocks.pop(place))
+
+    @answering()
+    def cuMemAdvise(self, place: int, size: int, advice: CUmem_advise, device: int) -> None:
+        expect(self._holds(place, size) and isinstance(advice, CUmem_advise) and device in range(len(self.cards)))
+
+    @answering()
+    def cuMemPrefetchAsync(self, place: int, size: int, device: int, stream: int) -> None:
+        expect(self._holds(place, size) and device in range(len(self.cards)))
+        self._queue(stream)
+
+    @answering()
+    def cuMemcpy2DAsync(self, copy: CUDA_MEMCPY2D, stream: int) -> None:
+        size, rows, source, target = copy.WidthInBytes, copy.Height, copy.srcDevice, copy.dstHost
+        expect(copy.srcMemoryType is CUmemorytype.CU_MEMORYTYPE_DEVICE and copy.dstMemoryType is CUmemorytype(1))
+        expect(0 < size <= min(copy.srcPitch, copy.dstPitch) and max(copy.srcPitch, copy.dstPitch) <= LARGEST_PITCH)
+        expect(self._holds(source, copy.srcPitch * (rows - 1) + size) and not self._holds(target, 1))
+        pitches = copy.srcPitch, copy.dstPitch
+
+        def work() -> None:
+            self.copied += size * rows
+            for row in range(rows):
+                ctypes.memmove(target + row * pitches[1], source + row * pitches[0], size)
+
+        self._queue(stream).append(work)
+
+    # ---- kernels and streams ----
+
+    @answering()
+    def cuModuleLoadData(self, code: bytes) -> bytes:
+        expect(code in self.kernels, CUresult.CUDA_ERROR_INVALID_IMAGE)
+        return code
+
+    @answering()
+    def cuModuleGetFunction(self, module: bytes, name: bytes) -> Kernel:
+        expect(isinstance(name, bytes), CUresult.CUDA_ERROR_INVALID_HANDLE)
+        return self.kernels[module]
+
+    @answering()
+    def cuStreamCreate(self, flags: int) -> int:
+        expect(flags == CUstream_flags.CU_STREAM_NON_BLOCKING)
+        stream = next(self._numbers)
+        self._streams[stream] = []
+        return stream
+
+    @answering()
+    def cuLaunchKernel(
+        self, function: Kernel, blocks: int, blocks_y: int, blocks_z: int, threads: int, threads_y: int,
+        threads_z: int, shared: int, stream: int, parameters: int, extra: int,
+    ) -> None:  # fmt: skip
+        expect(all(isinstance(each, int) for each in (blocks, threads, parameters)) and 0 < threads <= 1024)
+        expect(blocks > 0 and blocks_y == blocks_z == threads_y == threads_z == 1 and shared == extra == 0)
+        first = ctypes.c_uint64.from_address(parameters).value
+        argument = ctypes.c_uint64.from_address(first).value  # parameters are copied at the launch
+
+        def work() -> None:
+            reads = [argument, *(self.pointers(argument) if self._holds(argument, 1) else ())]
+            if not all(self._holds(each, 1) for each in reads):
+                self._sticky = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+                raise CallError(self._sticky)
+            function(argument, blocks * (threads // 32))
+
+        self._queue(stream).append(work)
+
+    @answering()
+    def cuStreamSynchronize(self, stream: int) -> None:
+        waiting = self._queue(stream)
+        while waiting:
+            waiting.pop(0)()
+
+    # ---- checks ----
+
+    def _check(self, name: str, need: Need) -> None:
+        if name in self.errors:
+            raise CallError(self.errors.pop(name))
+        if need is not Need.NOTHING:
+            expect(self._initialised, CUresult.CUDA_ERROR_NOT_INITIALIZED)
+            expect(self._sticky is OK, self._sticky)
+        if need is Need.CONTEXT:
+            expect(getattr(self._local, "context", None) is not None, CUresult.CUDA_ERROR_INVALID_CONTEXT)
+
+    def _holds(self, place: int, size: int) -> bool:
+        """Return whether a range lies in a live block."""
+        return any(first <= place and place + size <= first + whole for first, whole in self.blocks.items())
+
+    def _queue(self, stream: int) -> list[Callable[[], None]]:
+        expect(stream in self._streams, CUresult.CUDA_ERROR_INVALID_HANDLE)
+        return self._streams[stream]
+
+
+def expect(condition: bool, status: CUresult = CUresult.CUDA_ERROR_INVALID_VALUE) -> None:
+    """Let a call return an error unless a condition holds."""
+    if not condition:
+        raise CallError(status)
