@@ -85,3 +85,11 @@ def test_an_optional_compiler_that_is_not_installed_is_not_listed(monkeypatch: p
     assert not any(check.status == "ok" and "not installed" in check.detail for check in collect())
     monkeypatch.setattr(doctor, "has_zig", lambda: True)
     assert named("ziglang").status == "ok"
+
+
+def test_all_gpus_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "gpus", lambda: ["Card A"])
+    assert named("GPU").detail == 'Card A; set run.device = "cuda" to use it'
+    monkeypatch.setattr(doctor, "gpus", lambda: ["Card A", "Card B"])
+    assert named("GPU").detail.startswith("Card A (0), Card B (1); ")
+    assert "2 ranks" in named("GPU").detail

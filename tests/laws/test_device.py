@@ -1,4 +1,7 @@
-"""A run on a device, or on groups with devices, through the shim, equals the run on the CPU to rounding."""
+"""A run on a device, or on groups with devices, through the shim, equals the run on the CPU to rounding.
+
+Its bits are the same on any number of ranks.
+"""
 
 import json
 import os
@@ -19,8 +22,11 @@ from airshed.kernels.backends.cuda.device import SHIM_VARIABLE, present_device
 from airshed.models.air import placements
 
 from .cases import small_case
+from .ways import PLAIN
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
+ROOT = Path(__file__).parents[2]
+EDGE = "a bit of an edge"
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +147,38 @@ def test_placements_are_predicted_and_measured(tmp_path: Path) -> None:
     (table,) = placements.placement_report(small_case(tmp_path, run={"threads": 1})).tables
     assert len(table.rows) == 2
     assert "not on both: parallel.groups needs a splitting" in table.note
+
+
+@pytest.mark.thorough
+def test_ranks_with_a_device_each_have_the_bits_of_one(tmp_path: Path) -> None:
+    if not MPIEXEC.exists():
+        pytest.skip("mpiexec of the wheel mpich is not installed")
+    save_small_case(tmp_path / "imex")
+    rows = [PLAIN | {"model": "imex", "ranks": ranks} for ranks in ("1", "2: [2, 1]", "2: [1, 2]")]
+    runs = [*((row, "") for row in rows), (rows[1], EDGE), (rows[2], EDGE)]  # the last two are negative controls
+    (tmp_path / "rows.json").write_text(json.dumps(runs))
+    command = [MPIEXEC, "-n", "2", sys.executable, "-m", "mpi4py", "-m", "tests.laws.ranks", tmp_path, tmp_path]
+    answer = subprocess.run(
+        command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert answer.returncode == 0, answer.stderr[-6000:]
+    one, *two, south, west = (
+        {name: found[name] for name in ("state", "budget", "output")}
+        for found in json.loads(answer.stdout.splitlines()[-1])
+    )
+    assert two == [one, one]
+    assert south["state"] != one["state"] != west["state"]
+
+
+def save_small_case(folder: Path) -> None:
+    """Write a case of 4 x 40 columns, two blocks of a device in each row, that runs on a device."""
+    folder.mkdir()
+    sections = {
+        "grid": {"area": {"lon": [-30.0, -10.0], "lat": [40.0, 42.0]}},
+        "time": {"length": "20 min"}, "run": {"device": "cuda"}, "restart": {"every": "20 min"},
+        "output": [{"every": "10 min", "fields": ["O3", "NO2"]}],
+    }  # fmt: skip
+    (folder / "case.toml").write_text(small_case(folder, **sections).to_toml())
 
 
 def fields_of(folder: Path, integrator: str, device: str, **sections: Any) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
 """The CPU backend, as :func:`airshed.kernels.backend.backend` returns it."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from airshed.kernels.backends.cpu.cells import compile_chemistry
 from airshed.kernels.backends.cpu.kernel import WIDTH, compile_mechanism
@@ -19,7 +19,7 @@ class CpuBackend:
 
     place: int = 0
     width = WIDTH
-    devices: tuple[str, ...] = ()
+    devices: ClassVar[tuple[str, ...]] = ()
     identity = ""
     compile_mechanism = staticmethod(compile_mechanism)
     compile_chemistry = staticmethod(compile_chemistry)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from airshed.kernels.backends.cpu.cells import compile_chemistry
 from airshed.kernels.backends.cuda.device import WARP, Device, present_device
@@ -20,7 +20,7 @@ class CudaBackend:
 
     place: int = 0
     width = WARP
-    devices: tuple[str, ...] = ("cuda",)
+    devices: ClassVar[tuple[str, ...]] = ("cuda",)
     compile_chemistry = staticmethod(compile_chemistry)
 
     @property

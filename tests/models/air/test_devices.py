@@ -1,0 +1,61 @@
+"""The place of each rank on its machine, and notices of shared GPUs; gathered answers stand in for ranks."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from airshed.kernels.backend import Backend, backend
+from airshed.models.air.case import Case
+from airshed.models.air.kind import make_groups
+from airshed.models.air.placements import shared_gpus
+from airshed.parallel.binding import find_place
+from airshed.parallel.communicator import Communicator
+
+
+class Gathered(Communicator):
+    """A rank that gathers prepared values of all ranks, in place of its own."""
+
+    def __init__(self, rank: int, *answers: list[Any]) -> None:
+        self.rank, self.size, self._answers = rank, len(answers[0]), list(answers)
+
+    def gather_all(self, value: Any) -> list[Any]:
+        found = self._answers.pop(0)
+        assert found[self.rank] == value
+        return found
+
+
+HOST = socket.gethostname()
+
+
+@pytest.mark.parametrize(("rank", "place"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2)])
+def test_ranks_are_counted_on_each_machine(rank: int, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = ["a", "b", "a", "b", "a"]
+    monkeypatch.setattr(socket, "gethostname", lambda: hosts[rank])
+    ranks = Gathered(rank, hosts)
+    assert ranks.place == 0
+    find_place(ranks)
+    assert ranks.place == backend("cuda", ranks.place).place == place
+
+
+@pytest.mark.parametrize(("device", "place"), [("cpu", 0), ("cuda", 1)])
+def test_the_place_is_found_where_a_device_needs_it(device: str, place: int) -> None:
+    ranks = Gathered(1, [HOST, HOST])
+    assert make_groups(Case.load("west-europe", [f"run.device={device}"]), ranks) is None
+    assert ranks.place == place
+
+
+class Card(Backend):
+    devices = ("cuda",)
+    identity = "b"
+
+
+def test_ranks_that_share_a_gpu_are_noted() -> None:
+    def notices(*used: str) -> list[str]:
+        return shared_gpus(Card(), Gathered(1, [(HOST, each) for each in used]))
+
+    assert notices("a", "b") == []
+    assert "3 ranks share 2 GPUs" in notices("a", "b", "a")[0]
+    assert "2 ranks share 1 GPU," in notices("b", "b")[0]
+    assert shared_gpus(Card(), Gathered(1, [("other", "b"), (HOST, "b")])) == []
+    assert shared_gpus(backend(), Gathered(0, [])) == []
