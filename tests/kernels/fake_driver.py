@@ -9,14 +9,18 @@ parameters and the numbers with those of the bindings, where they are installed.
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, IntEnum
 from functools import wraps
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-from airshed.kernels.backends.cuda.device import Kernel
+import pytest
+
+from airshed.kernels.backends.cuda import gpu
+from airshed.kernels.backends.cuda.device import STEP_KERNEL, Kernel, Shim
+from airshed.kernels.backends.cuda.gpu import Gpu
 
 
 class CUresult(IntEnum):
@@ -121,8 +125,7 @@ class FakeDriver:
     cards     their names
     shared    whether the host can use managed memory during a kernel
     errors    function -> the error that its next call returns
-    kernels   machine code -> the kernel
-    pointers  returns the addresses that a kernel reads by its argument
+    kernels   machine code -> the kernel, and a function of its argument that returns the addresses that it reads
     calls     all calls so far
     blocks    live blocks of managed memory: address -> size
     copied    bytes copied to the host
@@ -133,8 +136,7 @@ class FakeDriver:
     def __init__(self, cards: tuple[str, ...] = ("Card A",), *, shared: bool = True) -> None:
         self.cards, self.shared = cards, shared
         self.errors: dict[str, CUresult] = {}
-        self.kernels: dict[bytes, Kernel] = {}
-        self.pointers: Callable[[int], Iterator[int]] = lambda argument: iter(())
+        self.kernels: dict[bytes, tuple[Kernel, Callable[[int], Iterable[int]]]] = {}
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.blocks: dict[int, int] = {}
         self.copied = 0
@@ -149,10 +151,10 @@ class FakeDriver:
         """Return the arguments of all calls of a function."""
         return [arguments for each, arguments in self.calls if each == name]
 
-    def compile(self, kernel: Kernel) -> bytes:
-        """Return machine code of a kernel."""
+    def compile(self, kernel: Kernel, pointers: Callable[[int], Iterable[int]] = lambda argument: ()) -> bytes:
+        """Return machine code of a kernel, with the addresses that it reads by its argument."""
         code = b"kernel %d" % len(self.kernels)
-        self.kernels[code] = kernel
+        self.kernels[code] = kernel, pointers
         return code
 
     # ---- devices and contexts ----
@@ -247,9 +249,9 @@ class FakeDriver:
         return code
 
     @answering()
-    def cuModuleGetFunction(self, module: bytes, name: bytes) -> Kernel:
+    def cuModuleGetFunction(self, module: bytes, name: bytes) -> bytes:
         expect(isinstance(name, bytes), CUresult.CUDA_ERROR_INVALID_HANDLE)
-        return self.kernels[module]
+        return module
 
     @answering()
     def cuStreamCreate(self, flags: int) -> int:
@@ -260,7 +262,7 @@ class FakeDriver:
 
     @answering()
     def cuLaunchKernel(
-        self, function: Kernel, blocks: int, blocks_y: int, blocks_z: int, threads: int, threads_y: int,
+        self, function: bytes, blocks: int, blocks_y: int, blocks_z: int, threads: int, threads_y: int,
         threads_z: int, shared: int, stream: int, parameters: int, extra: int,
     ) -> None:  # fmt: skip
         expect(all(isinstance(each, int) for each in (blocks, threads, parameters)) and 0 < threads <= 1024)
@@ -268,12 +270,14 @@ class FakeDriver:
         first = ctypes.c_uint64.from_address(parameters).value
         argument = ctypes.c_uint64.from_address(first).value  # parameters are copied at the launch
 
+        kernel, pointers = self.kernels[function]
+
         def work() -> None:
-            reads = [argument, *(self.pointers(argument) if self._holds(argument, 1) else ())]
+            reads = [argument, *(pointers(argument) if self._holds(argument, 1) else ())]
             if not all(self._holds(each, 1) for each in reads):
                 self._sticky = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
                 raise CallError(self._sticky)
-            function(argument, blocks * (threads // 32))
+            kernel(argument, blocks * (threads // 32))
 
         self._queue(stream).append(work)
 
@@ -301,6 +305,36 @@ class FakeDriver:
     def _queue(self, stream: int) -> list[Callable[[], None]]:
         expect(stream in self._streams, CUresult.CUDA_ERROR_INVALID_HANDLE)
         return self._streams[stream]
+
+
+def run_by_shim(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, structures: Mapping[str, type[ctypes.Structure]] | None = None
+) -> None:  # fmt: skip
+    """Let GPUs of the driver run kernels by the shim.
+
+    structures  of arguments by the name of the kernel: their addresses must be in managed memory
+    """
+    compile_for_gpu, known = Gpu.compile, structures or {}
+
+    def compile_by_shim(self: Gpu, text: str, *, kernel: str = STEP_KERNEL, **options: Any) -> Kernel:
+        def pointers(argument: int) -> Iterable[int]:
+            return pointers_in(known[kernel].from_address(argument)) if kernel in known else ()
+
+        code = driver.compile(Shim().compile(text, kernel=kernel, **options), pointers)
+        monkeypatch.setattr(gpu, "machine_code", lambda *_, **__: code)
+        return compile_for_gpu(self, text, kernel=kernel, **options)
+
+    monkeypatch.setattr(Gpu, "compile", compile_by_shim)
+
+
+def pointers_in(value: Any) -> Iterator[int]:
+    """Return all addresses in a structure, except null."""
+    for name, kind in value._fields_:
+        member = getattr(value, name)
+        if isinstance(member, ctypes.Structure):
+            yield from pointers_in(member)
+        elif kind is ctypes.c_void_p and member:
+            yield member
 
 
 def expect(condition: bool, status: CUresult = CUresult.CUDA_ERROR_INVALID_VALUE) -> None:

@@ -3,7 +3,7 @@
 import ctypes
 import gc
 import threading
-from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,18 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cuda import gpu as module
-from airshed.kernels.backends.cuda.device import Kernel, Shim
+from airshed.kernels.backends.cuda.device import STEP_KERNEL, Kernel, Shim
 from airshed.kernels.backends.cuda.gpu import Gpu, block_of, cards, rows_of
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
 from airshed.kernels.host import HOST, Memory, address
 from airshed.kernels.layout import Layout, PackedView
 from airshed.kernels.operators import members
+from airshed.kernels.step.reference import Fields
 from airshed.kernels.step.trial import compiled_step, random_trial
 from airshed.program.weights import two_step_weights
 
 from .conftest import network, toy_on_a_device
-from .fake_driver import CUDA_MEMCPY2D, ENUMS, OK, CUresult, FakeDriver
+from .fake_driver import CUDA_MEMCPY2D, ENUMS, OK, CUresult, FakeDriver, run_by_shim
 from .kinds import every
 from .test_cuda import same_bits
 
@@ -273,33 +274,21 @@ def test_a_step_reads_managed_memory_alone_and_has_the_bits_of_the_shim(
     usual, found = toy_on_a_device(), network("toy")
     operators = every(len(found.species))
     structure = abi.structure(abi.STEP, "Step", tuple(each.declaration for each in members(operators)))
-    driver.pointers = lambda argument: pointers_in(structure.from_address(argument))
-    monkeypatch.setattr(module, "device_text", lambda text: text)
-    monkeypatch.setattr(module, "machine_code", lambda text, architecture, *, contract: driver.compile(
-        Shim().compile(text, name="toy-7-double", contract=contract)
-    ))  # fmt: skip
+    run_by_shim(driver, monkeypatch, {STEP_KERNEL: structure, "airshed_sums": abi.structure(abi.SUMS, "Summands")})
     kernel = compile_mechanism(found, 7, families=found.atoms, operators=operators, device=card)
     trial = random_trial(kernel, (2, 40), two_step_weights(100.0, None), seed=3)
+    sums = len(kernel.terms) * len(found.species) + len(kernel.shape.families)
     assert same_bits(compiled_step(kernel, trial), compiled_step(usual, trial))
-    gc.collect()
-    assert len(driver.named("cuLaunchKernel")) == 1
-    assert driver.blocks == {}
+    assert len(driver.named("cuLaunchKernel")) == 1 + 4, "the step, greatest summands and sums, each after zeros"
+    copied = [copy.WidthInBytes * copy.Height for copy, _ in driver.named("cuMemcpy2DAsync")]
+    assert copied[:2] == [2 * 8 * sums] * 2, "sums of blocks stay on the GPU"
+    assert len(copied) == 2 + len(fields(Fields))
 
     # the negative control: the forcing is in memory of the host
     elsewhere = Layout.pack
     monkeypatch.setattr(Layout, "pack", lambda self, field, **options: np.array(elsewhere(self, field, **options)))
     with pytest.raises(KernelError, match="illegal address"):
         compiled_step(kernel, trial)
-
-
-def pointers_in(value: Any) -> Iterator[int]:
-    """Return all addresses in a structure, except null."""
-    for name, kind in value._fields_:
-        member = getattr(value, name)
-        if isinstance(member, ctypes.Structure):
-            yield from pointers_in(member)
-        elif kind is ctypes.c_void_p and member:
-            yield member
 
 
 # ---- the stand-in and the bindings ----

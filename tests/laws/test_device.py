@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.kernels.fake_driver import FakeDriver
+from tests.kernels.fake_driver import FakeDriver, run_by_shim
 
 import airshed
 from airshed.core.errors import CaseError
 from airshed.inverse.reverse.derivatives import create_derivatives
-from airshed.kernels.backends.cuda import gpu
-from airshed.kernels.backends.cuda.device import SHIM_VARIABLE, Kernel, Shim, present_device
+from airshed.kernels.backends.cuda.device import SHIM_VARIABLE, present_device
 from airshed.kernels.backends.cuda.gpu import Gpu
 from airshed.models.air import placements
 
@@ -177,7 +176,10 @@ def test_ranks_with_a_device_each_have_the_bits_of_one(tmp_path: Path) -> None:
 def test_a_run_by_the_class_of_a_gpu_has_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in for the driver refuses memory of the host, calls without context, and results without a wait."""
     expected = fields_of(tmp_path, "imex", "cuda")
-    driver = driver_of_the_shim(monkeypatch)
+    driver = FakeDriver()
+    run_by_shim(driver, monkeypatch)
+    card = Gpu(bindings=driver)
+    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda place: card)
     with airshed.Simulation(small_case(tmp_path, run={"threads": 2, "device": "cuda"})) as simulation:
         simulation.run()
         state = simulation.model.stepper.state
@@ -190,22 +192,8 @@ def test_a_run_by_the_class_of_a_gpu_has_the_same_bits(tmp_path: Path, monkeypat
         assert driver.copied > 3 * state.q.nbytes
         assert np.array_equal(saved.tiled["state.q"], state.q)
     assert len(driver.named("cuMemAdvise")) > 10
-    assert len(driver.named("cuLaunchKernel")) == 24
-
-
-def driver_of_the_shim(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    """Let models run on a GPU of the stand-in for the driver, which runs kernels by the shim; return it."""
-    driver, compile_for_gpu = FakeDriver(), Gpu.compile
-
-    def compile_by_shim(self: Gpu, text: str, *, name: str, contract: bool) -> Kernel:
-        code = driver.compile(Shim().compile(text, name=name, contract=contract))
-        monkeypatch.setattr(gpu, "machine_code", lambda *_, **__: code)
-        return compile_for_gpu(self, text, name=name, contract=contract)
-
-    card = Gpu(bindings=driver)
-    monkeypatch.setattr(Gpu, "compile", compile_by_shim)
-    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda place: card)
-    return driver
+    steps = [each for each in driver.named("cuLaunchKernel") if each[0] == b"kernel 0"]
+    assert len(steps) == 24
 
 
 def save_small_case(folder: Path) -> None:

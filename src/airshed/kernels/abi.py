@@ -280,6 +280,19 @@ struct Record {            // a result after steps, [row][cell]
 """
 """Formulas of cells; Python passes arrays of these structures as int64 tables, [structure][member]."""
 
+SUMS: Final = """
+enum Task { CLEAR, GREATEST, PARTS };
+
+struct Summands {          // of exact sums on a device
+    const double* values;                  // [several][count][columns]
+    const double* scale;                   // [several][columns] powers of two, for PARTS
+    uint64_t* result;                      // [several][2][columns]
+    int64_t several, count, columns;
+    int64_t task;
+};
+"""
+"""Exact sums on a device, see ``backends/cuda/sums.hpp``."""
+
 _SIZES: Final = {"MOST_STAGES": MOST_STAGES, "PARTS": len(PARTS)}
 _NUMBERS: Final[Mapping[str, type]] = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
 _STRUCTURE: Final = re.compile(r"^struct (\w+) \{[^\n]*\n(.*?)^\};", re.MULTILINE | re.DOTALL)

@@ -35,13 +35,17 @@ class Memory:
         """Return zeroed bytes."""
         return np.zeros(size, np.uint8)
 
-    def prefetch(self, arrays: Iterable[AnyArray], *, constant: bool) -> None:
+    def prefetch(self, arrays: Iterable[npt.NDArray[Any]], *, constant: bool) -> None:
         """Start to copy complete arrays to the device; arrays in other memory are ignored.
 
         constant  whether neither side writes them any more: then the host keeps its copy
         """
 
-    def fetch(self, array: AnyArray) -> AnyArray:
+    def holds(self, array: npt.NDArray[Any]) -> bool:
+        """Return whether kernels can read an array."""
+        return True
+
+    def fetch(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return an array for reading on the host: a copy of the part of the device's memory, else the array itself."""
         return array
 

@@ -27,6 +27,7 @@ SHIM_VARIABLE: Final = "AIRSHED_CUDA_SHIM"
 """Environment variable that replaces the GPU by the shim, for tests."""
 
 _SHIM_STACK: Final = 1 << 20
+STEP_KERNEL: Final = "airshed_step"
 Kernel = Callable[[int, int], None]
 """Starts a kernel: the address of its argument, and the number of warps."""
 
@@ -43,8 +44,8 @@ class Device(Protocol):
     identity: str
     memory: Memory
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
-        """Return the kernel ``airshed_step`` of generated text.
+    def compile(self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL) -> Kernel:
+        """Return a kernel of generated text.
 
         contract  whether products and sums may be fused
         Raises KernelError if the text does not compile.
@@ -62,11 +63,12 @@ class Shim:
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+    def compile(self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL) -> Kernel:
         """Return a kernel that runs on the CPU."""
-        sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n"
-        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, header("backends/cuda/shim_launch.hpp")])
-        library = declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), whole)
+        sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n#define KERNEL {kernel}\n"
+        launch = header("backends/cuda/shim_launch.hpp")
+        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, launch])
+        library = declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), launch)
 
         def start(argument: int, warps: int) -> None:
             library.airshed_launch(argument, -(-warps // self.warps), self.warps * WARP, self.seed)

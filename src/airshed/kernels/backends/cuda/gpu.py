@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cuda.device import WARP, WARPS, Kernel, device_text, machine_code
-from airshed.kernels.host import AnyArray, Memory, address
+from airshed.kernels.backends.cuda.device import STEP_KERNEL, WARP, WARPS, Kernel, device_text, machine_code
+from airshed.kernels.host import Memory, address
 
 _ADVICE: Final = {
     "CUDA_ERROR_NO_DEVICE": "see nvidia-smi, and the variable CUDA_VISIBLE_DEVICES ({visible})",
@@ -93,11 +93,11 @@ class Gpu:
         self._steps = new_stream(driver)
         self.memory: Memory = ManagedMemory(driver, device)
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+    def compile(self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL) -> Kernel:
         """Return a kernel of the GPU, which runs after those that were started before."""
         driver = self._driver
         code = machine_code(device_text(text), self.architecture, contract=contract)
-        function = driver.call("cuModuleGetFunction", driver.call("cuModuleLoadData", code), b"airshed_step")
+        function = driver.call("cuModuleGetFunction", driver.call("cuModuleLoadData", code), kernel.encode())
 
         def start(argument: int, warps: int) -> None:
             blocks = -(-warps // WARPS)
@@ -134,7 +134,7 @@ class ManagedMemory(Memory):
         zeros[...] = 0
         return zeros
 
-    def prefetch(self, arrays: Iterable[AnyArray], *, constant: bool) -> None:
+    def prefetch(self, arrays: Iterable[npt.NDArray[Any]], *, constant: bool) -> None:
         """Start to copy the blocks of arrays to the GPU, during the steps of earlier inputs.
 
         Pages that are mostly read have a copy on each side. Other pages move.
@@ -146,7 +146,11 @@ class ManagedMemory(Memory):
                 block.constant = True
             self._driver.call("cuMemPrefetchAsync", block.place, block.size, self._device, self._inputs)
 
-    def fetch(self, array: AnyArray) -> AnyArray:
+    def holds(self, array: npt.NDArray[Any]) -> bool:
+        """Return whether an array is in managed memory."""
+        return block_of(array) is not None
+
+    def fetch(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a copy of an array that kernels write: only its rows move, and no page.
 
         An array is returned as it is if it is not in managed memory, if the host has a copy, or if its rows are not at

@@ -7,7 +7,7 @@ sun and adjoints are functions of the host, in the same memory layout.
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -17,8 +17,9 @@ from airshed.core.errors import KernelError
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.compiled import compiled, timed
-from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, NO_CONTRACTION, StepKernel, StepPlan
+from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, NO_CONTRACTION, ExactSums, StepKernel, StepPlan
 from airshed.kernels.backends.cuda.device import WARP, Device, Kernel, present_device
+from airshed.kernels.backends.cuda.sums import device_sums
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import ADVECTION, Operator
 from airshed.kernels.step.arguments import Directions, Side
@@ -84,6 +85,11 @@ class DeviceStepKernel(StepKernel):
 
     device: Device
     step: Kernel
+
+    @cached_property
+    def sums(self) -> ExactSums:
+        """Exact sums for the budgets of steps, on the device."""
+        return device_sums(self.functions, self.device)
 
     def layout(self, rows: int, columns: int) -> Layout:
         """Return the memory layout of a grid, in memory of the device."""

@@ -1,0 +1,39 @@
+// sums.hpp: exact sums on a device, with the bits of control.hpp. A thread has one column of a range of summands; its results join those of
+// other threads by atomic operations on integers, which do not depend on their order. Numbers that are not negative have the order of
+// their bits.
+constexpr int64_t RANGE = 64;              // summands of a thread
+
+INLINE_MEMBER double greatest_of(const double* values, int64_t count, int64_t columns) {
+    double greatest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double size = fabs(values[i * columns]);
+        greatest = size <= greatest ? greatest : size == size ? size : __longlong_as_double(0x7ff0000000000000);
+    }
+    return greatest;
+}
+
+extern "C" __global__ void __launch_bounds__(WARPS * 32) airshed_sums(const Summands* given) {
+    const Summands& s = *given;
+    const int64_t groups = (s.columns + 31) / 32, ranges = (s.count + RANGE - 1) / RANGE;
+    const int64_t number = int64_t(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32, n = number / (groups * ranges);
+    const int64_t first = number / groups % ranges * RANGE, column = number % groups * 32 + threadIdx.x % 32;
+    if (n >= s.several || column >= s.columns) return;
+    const int64_t count = s.count - first < RANGE ? s.count - first : RANGE;
+    const double* values = s.values + (n * s.count + first) * s.columns + column;
+    uint64_t *result = s.result + 2 * n * s.columns + column, *second = result + s.columns;
+    if (s.task == CLEAR) {
+        *result = *second = 0;
+    } else if (s.task == GREATEST) {
+        atomicMax(result, uint64_t(__double_as_longlong(greatest_of(values, count, s.columns))));
+    } else {
+        const double scale = s.scale[n * s.columns + column];
+        int64_t whole = 0, rest = 0;
+        for (int64_t i = 0; i < count; i++) {
+            const double x = values[i * s.columns] * scale, integer = trunc(x);
+            whole += int64_t(integer);
+            rest += int64_t((x - integer) * 0x1p40);
+        }
+        atomicAdd(result, uint64_t(whole));
+        atomicAdd(second, uint64_t(rest));
+    }
+}
