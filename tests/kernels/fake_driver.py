@@ -92,7 +92,7 @@ class CallError(Exception):
 
 
 class Need(Enum):
-    """What a call needs before it."""
+    """State that a call requires."""
 
     NOTHING = 0
     INITIALISED = 1
@@ -310,7 +310,7 @@ class FakeDriver:
 def run_by_shim(
     driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, structures: Mapping[str, type[ctypes.Structure]] | None = None
 ) -> None:  # fmt: skip
-    """Let GPUs of the driver run kernels by the shim.
+    """Run the kernels of GPUs by the shim.
 
     structures  of arguments by the name of the kernel: their addresses must be in managed memory
     """
@@ -338,6 +338,6 @@ def pointers_in(value: Any) -> Iterator[int]:
 
 
 def expect(condition: bool, status: CUresult = CUresult.CUDA_ERROR_INVALID_VALUE) -> None:
-    """Let a call return an error unless a condition holds."""
+    """Raise the error of a call unless a condition holds."""
     if not condition:
         raise CallError(status)

@@ -72,7 +72,18 @@ def test_a_value_that_is_not_finite_gives_nan(wrong: float) -> None:
     assert list(np.isnan(device.total(values))) == [False, False, True, False]
 
 
-class Nothing(Memory):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_largest_value_of_the_state_is_found(dtype: type) -> None:
+    state = np.random.default_rng(1).uniform(size=(3, 2, 5, 7, 32)).astype(dtype)
+    device, _ = sums_of()
+    assert device.largest(state) == state.max()
+    state[2, 1, 3, 6, 31] = 1.5
+    assert device.largest(state) == 1.5
+    state[0, 0, 0, 0, 0] = np.nan
+    assert device.largest(state) == np.inf
+
+
+class ForeignMemory(Memory):
     """Memory of which no array is a part."""
 
     def holds(self, array: object) -> bool:
@@ -86,7 +97,7 @@ def test_arrays_that_a_kernel_cannot_read_are_summed_on_the_host(monkeypatch: py
     with pytest.raises(pytest.fail.Exception, match="started a kernel"):
         device.total(values)
     assert device.magnitudes(np.zeros((0, 4))).tobytes() == bytes(32)
-    monkeypatch.setattr(device.device, "memory", Nothing())
+    monkeypatch.setattr(device.device, "memory", ForeignMemory())
     assert device.total(values).tobytes() == host.total(values).tobytes()
 
 

@@ -281,10 +281,10 @@ struct Record {            // a result after steps, [row][cell]
 """Formulas of cells; Python passes arrays of these structures as int64 tables, [structure][member]."""
 
 SUMS: Final = """
-enum Task { CLEAR, GREATEST, PARTS };
+enum Task { CLEAR, GREATEST, GREATEST_SINGLE, PARTS };
 
 struct Summands {          // of exact sums on a device
-    const double* values;                  // [several][count][columns]
+    const void* values;                    // [several][count][columns] in double; in single for GREATEST_SINGLE
     const double* scale;                   // [several][columns] powers of two, for PARTS
     uint64_t* result;                      // [several][2][columns]
     int64_t several, count, columns;

@@ -13,7 +13,7 @@ from airshed.parallel.binding import find_place
 from airshed.parallel.communicator import Communicator
 
 
-class Gathered(Communicator):
+class GatheringRank(Communicator):
     """A rank that gathers prepared values of all ranks, in place of its own."""
 
     def __init__(self, rank: int, *answers: list[Any]) -> None:
@@ -32,7 +32,7 @@ HOST = socket.gethostname()
 def test_ranks_are_counted_on_each_machine(rank: int, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = ["a", "b", "a", "b", "a"]
     monkeypatch.setattr(socket, "gethostname", lambda: hosts[rank])
-    ranks = Gathered(rank, hosts)
+    ranks = GatheringRank(rank, hosts)
     assert ranks.place == 0
     find_place(ranks)
     assert ranks.place == backend("cuda", ranks.place).place == place
@@ -40,7 +40,7 @@ def test_ranks_are_counted_on_each_machine(rank: int, place: int, monkeypatch: p
 
 @pytest.mark.parametrize(("device", "place"), [("cpu", 0), ("cuda", 1)])
 def test_the_place_is_found_where_a_device_needs_it(device: str, place: int) -> None:
-    ranks = Gathered(1, [HOST, HOST])
+    ranks = GatheringRank(1, [HOST, HOST])
     assert make_groups(Case.load("west-europe", [f"run.device={device}"]), ranks) is None
     assert ranks.place == place
 
@@ -52,10 +52,10 @@ class Card(Backend):
 
 def test_ranks_that_share_a_gpu_are_noted() -> None:
     def notices(*used: str) -> list[str]:
-        return shared_gpus(Card(), Gathered(1, [(HOST, each) for each in used]))
+        return shared_gpus(Card(), GatheringRank(1, [(HOST, each) for each in used]))
 
     assert notices("a", "b") == []
     assert "3 ranks share 2 GPUs" in notices("a", "b", "a")[0]
     assert "2 ranks share 1 GPU," in notices("b", "b")[0]
-    assert shared_gpus(Card(), Gathered(1, [("other", "b"), (HOST, "b")])) == []
-    assert shared_gpus(backend(), Gathered(0, [])) == []
+    assert shared_gpus(Card(), GatheringRank(1, [("other", "b"), (HOST, "b")])) == []
+    assert shared_gpus(backend(), GatheringRank(0, [])) == []

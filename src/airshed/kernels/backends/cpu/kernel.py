@@ -110,6 +110,10 @@ class StepKernel(CompiledKernel[MechanismShape, Source]):
         """Exact sums for the budgets of steps."""
         return ExactSums(self.functions)
 
+    def largest(self, array: AnyArray) -> float:
+        """Return the largest value of an array of the state, which has none below zero; NaN if any is not a number."""
+        return float(array.max(initial=0.0))
+
     def layout(self, rows: int, columns: int) -> Layout:
         """Return the memory layout of a grid of rows x columns."""
         return Layout(rows, columns, self.shape.width, self.dtype)

@@ -1,8 +1,8 @@
 """A GPU by the driver interface of CUDA: its choice, its memory, and three streams.
 
 Steps, inputs and results have a stream each, so that copies overlap with steps. Arrays are in managed memory, which
-both sides read and write: pages move to the side that uses them. So the code of the host stays as it is, a kernel that
-needs a page on its way waits for it, and the state stays on the GPU from step to step.
+both sides read and write: pages move to the side that uses them. A kernel waits for a page that is on its way. The
+state stays on the GPU from step to step.
 """
 
 import os
@@ -23,7 +23,7 @@ _ADVICE: Final = {
     "CUDA_ERROR_DEVICE_UNAVAILABLE": "another program has the GPU for itself: take as many ranks as GPUs",
     "CUDA_ERROR_ILLEGAL_ADDRESS": "the state is invalid; please report this with the case",
 }
-"""What to do about an error of the driver."""
+"""Advice for errors of the driver."""
 
 
 class Driver:
@@ -74,7 +74,7 @@ def cards(bindings: Any = None) -> list[str]:
 
 
 class Gpu:
-    """One of the GPUs that this process sees.
+    """GPU of this process, one of the visible GPUs.
 
     place     index of this process among those of the machine: processes share the GPUs in turn
     bindings  of the driver interface, by default those of CUDA
@@ -94,7 +94,7 @@ class Gpu:
         self.memory: Memory = ManagedMemory(driver, device)
 
     def compile(self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL) -> Kernel:
-        """Return a kernel of the GPU, which runs after those that were started before."""
+        """Return a kernel of the GPU, which runs after all kernels that were started before."""
         driver = self._driver
         code = machine_code(device_text(text), self.architecture, contract=contract)
         function = driver.call("cuModuleGetFunction", driver.call("cuModuleLoadData", code), kernel.encode())
@@ -153,8 +153,7 @@ class ManagedMemory(Memory):
     def fetch(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a copy of an array that kernels write: only its rows move, and no page.
 
-        An array is returned as it is if it is not in managed memory, if the host has a copy, or if its rows are not at
-        a constant distance.
+        The array itself is returned if it is in other memory, or constant, or if the distance of its rows varies.
         """
         block, rows = block_of(array), rows_of(array)
         if block is None or block.constant or rows is None:

@@ -17,9 +17,10 @@ from airshed.core.errors import KernelError
 from airshed.kernels.abi import PARTS
 from airshed.kernels.backends.cpu.argument_table import ArgumentTable
 from airshed.kernels.backends.cpu.compiled import compiled, timed
-from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, NO_CONTRACTION, ExactSums, StepKernel, StepPlan
+from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, NO_CONTRACTION, StepKernel, StepPlan
 from airshed.kernels.backends.cuda.device import WARP, Device, Kernel, present_device
-from airshed.kernels.backends.cuda.sums import device_sums
+from airshed.kernels.backends.cuda.sums import DeviceSums, device_sums
+from airshed.kernels.host import AnyArray
 from airshed.kernels.layout import Layout
 from airshed.kernels.operators import ADVECTION, Operator
 from airshed.kernels.step.arguments import Directions, Side
@@ -87,9 +88,13 @@ class DeviceStepKernel(StepKernel):
     step: Kernel
 
     @cached_property
-    def sums(self) -> ExactSums:
+    def sums(self) -> DeviceSums:
         """Exact sums for the budgets of steps, on the device."""
         return device_sums(self.functions, self.device)
+
+    def largest(self, array: AnyArray) -> float:
+        """Return the largest value of an array of the state; infinite if any is not a number."""
+        return self.sums.largest(array)
 
     def layout(self, rows: int, columns: int) -> Layout:
         """Return the memory layout of a grid, in memory of the device."""

@@ -3,10 +3,10 @@
 // their bits.
 constexpr int64_t RANGE = 64;              // summands of a thread
 
-INLINE_MEMBER double greatest_of(const double* values, int64_t count, int64_t columns) {
+template <class Number> INLINE_MEMBER double greatest_of(const Number* values, int64_t count, int64_t columns) {
     double greatest = 0;
     for (int64_t i = 0; i < count; i++) {
-        const double size = fabs(values[i * columns]);
+        const double size = fabs(double(values[i * columns]));
         greatest = size <= greatest ? greatest : size == size ? size : __longlong_as_double(0x7ff0000000000000);
     }
     return greatest;
@@ -19,12 +19,16 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32) airshed_sums(const Summ
     const int64_t first = number / groups % ranges * RANGE, column = number % groups * 32 + threadIdx.x % 32;
     if (n >= s.several || column >= s.columns) return;
     const int64_t count = s.count - first < RANGE ? s.count - first : RANGE;
-    const double* values = s.values + (n * s.count + first) * s.columns + column;
+    const int64_t start = (n * s.count + first) * s.columns + column;
+    const double* values = (const double*)s.values + start;
     uint64_t *result = s.result + 2 * n * s.columns + column, *second = result + s.columns;
     if (s.task == CLEAR) {
         *result = *second = 0;
-    } else if (s.task == GREATEST) {
-        atomicMax(result, uint64_t(__double_as_longlong(greatest_of(values, count, s.columns))));
+    } else if (s.task == GREATEST || s.task == GREATEST_SINGLE) {
+        const bool single = s.task == GREATEST_SINGLE;
+        const double greatest =
+            single ? greatest_of((const float*)s.values + start, count, s.columns) : greatest_of(values, count, s.columns);
+        atomicMax(result, uint64_t(__double_as_longlong(greatest)));
     } else {
         const double scale = s.scale[n * s.columns + column];
         int64_t whole = 0, rest = 0;

@@ -14,12 +14,12 @@ from airshed.kernels import abi
 from airshed.kernels.backends.cpu.kernel import ExactSums
 from airshed.kernels.backends.cuda.device import WARP, Device, Kernel
 from airshed.kernels.cpp import header
-from airshed.kernels.host import address, aligned_zeros
+from airshed.kernels.host import AnyArray, address, aligned_zeros
 
 TEXT: Final = "\n".join([abi.declarations(abi.SUMS), header("backends/cuda/sums.hpp")])
 """The text of the kernel."""
 
-CLEAR, GREATEST, PARTS = range(3)
+CLEAR, GREATEST, GREATEST_SINGLE, PARTS = range(4)
 """Tasks of the kernel, as in ``abi.SUMS``."""
 
 _RANGE: Final = 64
@@ -65,10 +65,16 @@ class DeviceSums(ExactSums):
             return super().parts(values, greatest)
         return self._run(PARTS, values, exact_sum.scale(greatest)).view(np.int64)
 
+    def largest(self, array: AnyArray) -> float:
+        """Return the greatest magnitude in an array of the state, double or single; infinite if any is not finite."""
+        task = GREATEST if array.dtype == np.float64 else GREATEST_SINGLE
+        greatest = self._run(task, array.reshape(-1, prod(array.shape[-2:])))[0].view(np.float64)
+        return float(greatest.max())
+
     def _is_on_device(self, values: Array) -> bool:
         return values.size > 0 and self.device.memory.holds(values)
 
-    def _run(self, task: int, values: Array, scale: Array | None = None) -> npt.NDArray[np.uint64]:
+    def _run(self, task: int, values: AnyArray, scale: Array | None = None) -> npt.NDArray[np.uint64]:
         """Return the result of a task, after the steps that write the summands."""
         *several, count, columns = values.shape
         number = prod(several)
@@ -84,7 +90,7 @@ class DeviceSums(ExactSums):
         self.device.wait()
         return np.array(self.device.memory.fetch(buffers.result)).reshape(*several, 2, columns)
 
-    def _fill(self, buffers: _Buffers, task: int, values: Array, shape: tuple[int, int, int]) -> None:
+    def _fill(self, buffers: _Buffers, task: int, values: AnyArray, shape: tuple[int, int, int]) -> None:
         """Set the arguments: of the first launch, which clears the result by a single summand; and of the task."""
         number, count, columns = shape
         for row, (each, summands) in zip(buffers.arguments, ((CLEAR, 1), (task, count)), strict=True):

@@ -41,8 +41,7 @@ class AirCheck:
         self._bound += (end - begin) * self._greatest_growth(0.5 * (begin + end))
         if self._bound <= _NEAR and end < self._due:
             return
-        rows = map(self._stepper.layout.memory.fetch, self._stepper.state.q)
-        most = float(np.max([row.max(initial=0.0) for row in rows], initial=0.0))
+        most = self._stepper.kernel.largest(self._stepper.state.q)
         if not most <= MOST:
             self._refuse(end)
         self._bound, self._due = most, end + _AT_LEAST_EVERY
