@@ -20,7 +20,6 @@ SHORT = {
     "core/version.py": "the build reads it",
     "formula/invariant.py": "one transformation of formulas, as its neighbours are",
     "kernels/backends/cpu/backend.py": "every backend has this file",
-    "kernels/backends/cuda/backend.py": "every backend has this file",
     "models/air/emissions/sectors.py": "a table of names",
     "verify/figure.py": "every check returns it",
 }

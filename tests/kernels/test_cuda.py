@@ -11,11 +11,19 @@ import pytest
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepPlan
-from airshed.kernels.backends.cuda.device import WARP, compile_text, device_text
+from airshed.kernels.backends.cuda.device import WARP, Shim, compile_text, device_text
 from airshed.kernels.backends.cuda.kernel import STEP
 from airshed.kernels.step.emit import emit
 from airshed.kernels.step.reference import StepResult
-from airshed.kernels.step.trial import compiled_step, difference, random_trial, reference_step, with_boundary
+from airshed.kernels.step.trial import (
+    compiled_step,
+    difference,
+    forcing,
+    make_stepper,
+    random_trial,
+    reference_step,
+    with_boundary,
+)
 from airshed.program.weights import two_step_weights
 
 from .conftest import network, shim_controls, toy_on_a_device
@@ -48,6 +56,24 @@ def test_neither_the_size_nor_the_order_of_blocks_changes_bits(warps: int, seed:
     usual, other = toy_on_a_device(), toy_on_a_device(warps, seed)
     trial = random_trial(usual, (3, 70), SECOND, seed=5, sweeps=2)
     assert same_bits(compiled_step(other, trial), compiled_step(usual, trial))
+
+
+def test_an_interrupted_step_leaves_no_state_to_continue_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = toy_on_a_device()
+    trial = random_trial(kernel, (1, 3), SECOND)
+    stepper = make_stepper(kernel, trial)
+    given = trial.weights, *forcing(trial, stepper.layout)
+    stepper.step(*given)
+
+    def interrupted(self: Shim) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Shim, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stepper.step(*given)
+    monkeypatch.undo()
+    with pytest.raises(KernelError, match="its state is invalid"):
+        stepper.step(*given)
 
 
 def test_the_shim_exchanges_values_between_threads() -> None:
