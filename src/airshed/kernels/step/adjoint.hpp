@@ -68,6 +68,7 @@ static void reverse_limit(Reverser& r) {
 static void reverse_implicit(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const int64_t number = row * a.now->blocks + block;
     prepare_column(*a.now, row, block, r.t);
+    r.t.below[NZ] = pack{};                    // no exchange from above the topmost level
     r.own_rates = a.own_rates;
     if (r.own_rates) {
         empty_adjoints(r);

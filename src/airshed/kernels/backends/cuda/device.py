@@ -8,6 +8,7 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -26,13 +27,13 @@ from airshed.kernels.toolchain import build, declared, load
 WARP: Final = 32
 """Threads of a warp: columns of a pack."""
 
-WARPS: Final = 2
+WARPS: Final = 4
 """Warps of a block of threads; it affects only the speed."""
 
 SHIM_VARIABLE: Final = "AIRSHED_CUDA_SHIM"
 """Environment variable that replaces the GPU by the shim, for tests."""
 
-_SHIM_STACK: Final = 1 << 20
+_SHIM_STACK: Final = 1 << 17
 Kernel = Callable[[int, int], None]
 """Starts a kernel: the address of its argument, and the number of warps."""
 
@@ -42,10 +43,11 @@ class Device(Protocol):
 
     card: str
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
-        """Return the kernel ``airshed_step`` of generated text.
+    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
+        """Return a kernel of generated text.
 
         contract  whether products and sums may be fused
+        shared    bytes of shared memory for each warp
         Raises KernelError if the text does not compile.
         """
 
@@ -64,14 +66,15 @@ class Shim:
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
         """Return a kernel that runs on the CPU."""
         sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n"
-        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, header("backends/cuda/shim_launch.hpp")])
+        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, _launches(text)])
         library = declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), whole)
 
         def start(argument: int, warps: int) -> None:
-            library.airshed_launch(argument, -(-warps // self.warps), self.warps * WARP, self.seed)
+            blocks, memory = -(-warps // self.warps), self.warps * shared
+            getattr(library, f"airshed_launch_{kernel}")(argument, blocks, self.warps * WARP, memory, self.seed)
 
         return start
 
@@ -81,6 +84,15 @@ class Shim:
 
     def wait(self) -> None:
         """Return: kernels have ended when they return."""
+
+
+def _launches(text: str) -> str:
+    """Return functions of the host that start the kernels of a text."""
+    return "\n".join(
+        f"extern \"C\" void airshed_launch_{kernel}(const Step* step, int64_t blocks, int64_t threads, int64_t shared, "
+        f"int64_t seed) {{ shim::launch({kernel}, step, blocks, threads, shared, uint64_t(seed)); }}"
+        for kernel in re.findall(r"__global__ void .*(airshed_\w+)\(", text)
+    )
 
 
 def _shim_flags(contract: bool) -> tuple[str, ...]:
@@ -108,11 +120,14 @@ class Gpu:
         self.architecture = f"sm_{major}{minor}"
         self.card = _call(driver.cuDeviceGetName(200, device)).split(b"\0")[0].decode()
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
         """Return a kernel of the GPU."""
         code = machine_code(device_text(text), self.architecture, contract=contract)
         module = _call(self._driver.cuModuleLoadData(code))
-        function = _call(self._driver.cuModuleGetFunction(module, b"airshed_step"))
+        function = _call(self._driver.cuModuleGetFunction(module, kernel.encode()))
+        if shared:
+            limit = self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            _call(self._driver.cuFuncSetAttribute(function, limit, WARPS * shared))
 
         def start(argument: int, warps: int) -> None:
             _call(self._driver.cuCtxSetCurrent(self._context))
@@ -121,7 +136,7 @@ class Gpu:
             pointers = np.array([values.ctypes.data], np.uint64)
             _call(
                 self._driver.cuLaunchKernel(
-                    function, blocks, 1, 1, WARPS * WARP, 1, 1, 0, 0, pointers.ctypes.data, 0
+                    function, blocks, 1, 1, WARPS * WARP, 1, 1, WARPS * shared, 0, pointers.ctypes.data, 0
                 )
             )  # fmt: skip
 

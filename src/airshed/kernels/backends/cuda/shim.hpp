@@ -1,6 +1,7 @@
 // shim.hpp: CUDA for g++, to test kernels without a GPU. Blocks run one after the other in a shuffled order, the threads of a block in
-// turns, each on its own stack up to its next exchange with other threads. Stacks are filled with NaN before each block. A shuffle
-// that not all threads of a warp reach together ends the program.
+// turns, each on its own stack up to its next exchange with other threads. Stacks and shared memory are filled with NaN before each
+// block. A shuffle that not all threads of a warp reach together ends the program; so do a barrier that not all threads of a block
+// reach, and a store beyond shared memory.
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
@@ -13,8 +14,10 @@
 using std::fmod;
 
 #define __global__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define INLINE_MEMBER inline
+#define UNROLLED
+#define SHARED_MEMORY(type, name) type* const name = (type*)shim::shared.data()
 
 struct Step;
 struct Three { unsigned x, y, z; };
@@ -26,10 +29,12 @@ struct Thread {
     jmp_buf place;
     ucontext_t start;
     double given[2];                       // values of the two newest exchanges
-    long exchanges;
-    bool ended;
+    long exchanges, barriers;
+    bool waits, ended;                     // waits: at a barrier
 };
 static std::vector<Thread> threads;
+static std::vector<double> shared;         // of a block, and GUARD numbers beyond it that no thread may change
+constexpr size_t GUARD = 1024;
 static jmp_buf scheduler;
 static void (*kernel)(const Step*);
 static const Step* argument;
@@ -40,27 +45,55 @@ static void enter() {
     _longjmp(scheduler, 1);
 }
 
+// Lets the other threads of the block run.
+static void pause() {
+    if (!_setjmp(threads[threadIdx.x].place)) _longjmp(scheduler, 1);
+}
+
 // Hands a value to the other threads of the warp, and waits for theirs.
 static void give(double x) {
     Thread& own = threads[threadIdx.x];
     own.given[own.exchanges++ % 2] = x;
-    if (!_setjmp(own.place)) _longjmp(scheduler, 1);
+    pause();
+}
+
+[[noreturn]] static void fail(const char* message) {
+    std::fprintf(stderr, "%s\n", message);
+    std::abort();
+}
+
+static bool all_are_here(long barrier) {
+    for (const Thread& other : threads) {
+        if (other.barriers >= barrier) continue;
+        if (other.ended) fail("a thread of a block ends before a barrier");
+        return false;
+    }
+    return true;
+}
+
+static void wait_for_block() {
+    Thread& own = threads[threadIdx.x];
+    own.barriers++, own.waits = true;
+    do pause();
+    while (!all_are_here(own.barriers));
+    own.waits = false;
 }
 
 static double taken(unsigned lane) {
     const unsigned first = threadIdx.x / 32 * 32;
     const Thread &own = threads[threadIdx.x], &other = threads[first + lane];
     const long ahead = other.exchanges - own.exchanges;    // threads before this one may have reached their next exchange
-    if (ahead != 0 && ahead != (first + lane < threadIdx.x && !other.ended)) {
+    if (ahead != 0 && ahead != (first + lane < threadIdx.x && !other.ended && !other.waits)) {
         std::fprintf(stderr, "threads %u and %u of a warp do not exchange together\n", threadIdx.x, first + lane);
         std::abort();
     }
     return other.given[(own.exchanges - 1) % 2];
 }
 
-static void launch(void (*function)(const Step*), const Step* step, int64_t blocks, int64_t count, uint64_t seed) {
+static void launch(void (*function)(const Step*), const Step* step, int64_t blocks, int64_t count, int64_t shared_bytes, uint64_t seed) {
     std::vector<unsigned char> stacks(STACK * size_t(count));
     threads.assign(size_t(count), Thread{});
+    shared.assign(size_t(shared_bytes) / sizeof(double) + GUARD, 0);
     kernel = function, argument = step, blockDim = {unsigned(count), 1, 1};
     std::vector<unsigned> order;
     for (unsigned n = 0; n < blocks; n++) order.push_back(n);
@@ -71,9 +104,10 @@ static void launch(void (*function)(const Step*), const Step* step, int64_t bloc
     for (const unsigned block : order) {
         blockIdx = {block, 0, 0};
         std::memset(stacks.data(), 0xff, stacks.size());
+        std::memset((void*)shared.data(), 0xff, shared.size() * sizeof(double));
         for (unsigned n = 0; n < count; n++) {
             Thread& t = threads[n];
-            t.ended = false, t.exchanges = 0;
+            t.ended = t.waits = false, t.exchanges = t.barriers = 0;
             getcontext(&t.start);
             t.start.uc_stack.ss_sp = stacks.data() + STACK * n, t.start.uc_stack.ss_size = STACK, t.start.uc_link = nullptr;
             makecontext(&t.start, enter, 0);
@@ -88,14 +122,23 @@ static void launch(void (*function)(const Step*), const Step* step, int64_t bloc
                 }
                 if (threads[n].ended) left = left - 1;
             }
+        for (size_t byte = size_t(shared_bytes); byte < shared.size() * sizeof(double); byte++)
+            if (((const unsigned char*)shared.data())[byte] != 0xff) fail("a thread stores beyond shared memory");
     }
 }
 }
 
+static inline void __syncthreads() { shim::wait_for_block(); }
+static inline double __dmul_rn(double a, double b) { return a * b; }
+static inline float __fmul_rn(float a, float b) { return a * b; }
 template <class T> T __shfl_sync(unsigned, T x, int lane) { return shim::give(double(x)), T(shim::taken(unsigned(lane) % 32)); }
 template <class T> T __shfl_up_sync(unsigned, T x, int away) {
     const int lane = int(threadIdx.x % 32);
     return shim::give(double(x)), T(shim::taken(unsigned(lane < away ? lane : lane - away)));
+}
+template <class T> T __shfl_down_sync(unsigned, T x, int away) {
+    const int lane = int(threadIdx.x % 32);
+    return shim::give(double(x)), T(shim::taken(unsigned(lane + away > 31 ? lane : lane + away)));
 }
 template <class T> T __shfl_xor_sync(unsigned, T x, int away) {
     const int lane = int(threadIdx.x % 32);
