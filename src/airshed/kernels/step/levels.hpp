@@ -16,6 +16,10 @@ typedef value* LevelValues;
 typedef value RightHandSides[NS * NZ];
 template <int M, int N> using BlockSums = pack[M][N];
 
+// Packs of which only the last two, or the first two lanes are used.
+INLINE value at_end(const scalar* base, int64_t offset) { return at(base, offset); }
+INLINE value at_start(const scalar* base, int64_t offset) { return at(base, offset); }
+
 // A product that is not fused into a sum: both threads that compute a face compute the same bits. On the CPU the other uses of the
 // product prevent it.
 template <class Value> INLINE Value product(pack a, Value b) { return a * b; }

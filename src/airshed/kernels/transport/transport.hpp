@@ -235,7 +235,7 @@ INLINE bool at_edge(const Step& s, int64_t row, int64_t block) {
 // used. `flux` and `across` are those of the first lane.
 template <bool EDGE> INLINE value west_face(const Step& s, int64_t row, int64_t block, const Around& a, pack flux, value across, int i, int z) {
     const int64_t o = i * COLUMN + z * W;
-    const value b = at(a.west, o);
+    const value b = at_end(a.west, o);
     value c = at(a.here, o);
     if (EDGE && before_one_column(s, block - 1)) {
         const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), (row * (s.blocks + 1) + block) * COLUMN + z * W);
@@ -308,7 +308,7 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
         const int64_t k = o + z * W;
         value x = value{}, from_west = value{}, y = value{}, from_south = value{}, v = value{};
         if constexpr (HORIZONTAL) {
-            value c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
+            value c = q[z], west = at_end(a.west, k), east = at_start(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
             const value so = at(a.south, k);
             value s_1 = so, west_flux = value{};
             if (EDGE) {

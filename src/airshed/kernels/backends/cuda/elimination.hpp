@@ -18,8 +18,34 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, v
 INLINE value from_below(value own, int distance) { return __shfl_up_sync(ALL, own, distance); }
 INLINE value from_above(value own, int distance) { return __shfl_down_sync(ALL, own, distance); }
 
+template <int N> struct Rows {              // y = constant + under y_(thread below) + over y_(thread above), for N species
+    value constant[N], under[N], over[N];
+};
+template <int N> struct Solutions {
+    value y[N];
+};
+
+// Solves the rows of all threads by parallel cyclic reduction, all species of a group at once. Not inlined: the code of the sweeps must
+// fit into the caches of instructions.
+template <int N> NOINLINE Solutions<N> solved(Rows<N> rows) {
+    constexpr int THREADS = (NZ + OWN_LEVELS - 1) / OWN_LEVELS;
+    UNROLLED for (int distance = 1; distance < THREADS; distance *= 2) {
+        UNROLLED for (int m = 0; m < N; m++) {
+            value &constant = rows.constant[m], &under = rows.under[m], &over = rows.over[m];
+            const value lower = from_below(constant, distance), upper = from_above(constant, distance);
+            const value inverse = reciprocal(1 - under * from_below(over, distance) - over * from_above(under, distance));
+            constant = fused(under, lower, fused(over, upper, constant)) * inverse;
+            if (2 * distance >= THREADS) continue;         // the last step needs no coefficients
+            under *= from_below(under, distance) * inverse, over *= from_above(over, distance) * inverse;
+        }
+    }
+    Solutions<N> result;
+    UNROLLED for (int m = 0; m < N; m++) result.y[m] = rows.constant[m];
+    return result;
+}
+
 // Eliminates the first level of the thread above, so that the last level of a thread depends only on last levels.
-INLINE void skip_first_levels(const Elimination& e, value& constant, value& under, value& over) {
+INLINE void skip_first_level(const Elimination& e, value& constant, value& under, value& over) {
     value first = 0, first_under = 0, first_over = 1;      // first level = first + first_under y_(below) + first_over y_(last)
     for (int r = OWN_LEVELS - 2; r >= 0; r--) {
         first = fused(e.slope[r], first, e.constant[r]), first_under = fused(e.slope[r], first_under, e.under[r]);
@@ -32,25 +58,17 @@ INLINE void skip_first_levels(const Elimination& e, value& constant, value& unde
 
 // Solves the systems of the species of a group; the solutions are in `constant`.
 template <int N> INLINE void join_levels(Elimination (&e)[N]) {
-    constexpr int LAST = OWN_LEVELS - 1, THREADS = (NZ + OWN_LEVELS - 1) / OWN_LEVELS;
-    value constant[N], under[N], over[N];
-    for (int m = 0; m < N; m++) {
-        constant[m] = e[m].constant[LAST], under[m] = e[m].under[LAST], over[m] = e[m].slope[LAST];
-        if constexpr (OWN_LEVELS > 1) skip_first_levels(e[m], constant[m], under[m], over[m]);
+    constexpr int LAST = OWN_LEVELS - 1;
+    Rows<N> rows;
+    UNROLLED for (int m = 0; m < N; m++) {
+        rows.constant[m] = e[m].constant[LAST], rows.under[m] = e[m].under[LAST], rows.over[m] = e[m].slope[LAST];
+        if constexpr (OWN_LEVELS > 1) skip_first_level(e[m], rows.constant[m], rows.under[m], rows.over[m]);
     }
-    UNROLLED for (int distance = 1; distance < THREADS; distance *= 2) {
-        UNROLLED for (int m = 0; m < N; m++) {
-            const value lower = from_below(constant[m], distance), upper = from_above(constant[m], distance);
-            const value inverse = reciprocal(1 - under[m] * from_below(over[m], distance) - over[m] * from_above(under[m], distance));
-            constant[m] = fused(under[m], lower, fused(over[m], upper, constant[m])) * inverse;
-            if (2 * distance >= THREADS) continue;         // the last step needs no coefficients
-            under[m] *= from_below(under[m], distance) * inverse, over[m] *= from_above(over[m], distance) * inverse;
-        }
-    }
-    for (int m = 0; m < N; m++) {
-        e[m].constant[LAST] = constant[m];
+    const Solutions<N> solutions = solved(rows);
+    UNROLLED for (int m = 0; m < N; m++) {
+        e[m].constant[LAST] = solutions.y[m];
         if constexpr (OWN_LEVELS > 1) {
-            const value below = from_below(constant[m], 1);
+            const value below = from_below(solutions.y[m], 1);
             for (int r = LAST - 1; r >= 0; r--) e[m].constant[r] += fused(e[m].under[r], below, e[m].slope[r] * e[m].constant[r + 1]);
         }
     }

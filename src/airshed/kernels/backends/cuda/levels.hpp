@@ -46,6 +46,10 @@ typedef RIGHT_HAND_SIDES RightHandSides;
 typedef VALUES Values;
 typedef Values RestrictedValues;
 
+// Packs of which only the last two, or the first two lanes are used: the others are not read.
+INLINE value at_end(const real* base, int64_t offset) { return own_lane() >= W - 2 ? pack_at(base, offset) : value(0); }
+INLINE value at_start(const real* base, int64_t offset) { return own_lane() < 2 ? pack_at(base, offset) : value(0); }
+
 // Sums of a block [term][species]. Each warp adds up its own lanes, and stores the result as one of the SUMMANDS of the sum: the
 // number of a level or of a column. `airshed_sums` adds them up.
 constexpr int SUMMANDS = NZ > W ? NZ : W;

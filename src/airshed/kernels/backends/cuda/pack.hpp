@@ -16,7 +16,16 @@ INLINE double fused(double a, double b, double c) { return fma(a, b, c); }
 INLINE float fused(float a, float b, float c) { return fmaf(a, b, c); }
 INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }
 INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
+#if defined(__CUDA_ARCH__) && REAL_IS_DOUBLE
+INLINE pack reciprocal(pack x) {           // exact to about one unit in the last place for normal numbers, a third of the code of a division
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y = fma(y, fma(-x, y, 1.0), y);
+    return fma(y, fma(-x, y, 1.0), y);
+}
+#else
 INLINE pack reciprocal(pack x) { return real(1) / x; }
+#endif
 INLINE double product(double a, double b) { return __dmul_rn(a, b); }   // not fused into a sum
 INLINE float product(float a, float b) { return __fmul_rn(a, b); }
 INLINE pack to_real(dpack a) { return real(a); }
@@ -49,7 +58,7 @@ INLINE pack from_east_1(pack here, pack east) { return from_east<1>(here, east);
 INLINE pack from_east_2(pack here, pack east) { return from_east<2>(here, east); }
 
 // The sum of all lanes as a tree, the same bits in all threads.
-INLINE double sum_of_lanes(double lanes) {
+NOINLINE double sum_of_lanes(double lanes) {
     for (int away = W / 2; away > 0; away /= 2) lanes += __shfl_xor_sync(ALL, lanes, away);
     return lanes;
 }
