@@ -131,7 +131,7 @@ def toy_usual() -> None:
 
 @build
 def toy_on_a_device() -> None:
-    """The same for the CUDA backend: the step through the shim, and its functions of the host."""
+    """The same for the CUDA backend: both parts of the step through the shim, and its functions of the host."""
     from tests.kernels.conftest import shim_controls, toy_on_a_device
 
     toy_on_a_device()

@@ -110,8 +110,8 @@ struct Step {
     // atoms produced by unbalanced reactions, [family]. Without a vertical part: inflow, outflow and clipping,
     // [3][species][level].
     double* sums;
-    // Working memory of a device, see backends/cuda/workspace.hpp: right-hand sides, [lat][block][species][level][W], and
-    // summands of the sums. Null on the CPU.
+    // Working memory of a device: right-hand sides, [lat][block][species][level][W], and summands of the sums; see
+    // backends/cuda/workspace.hpp. Null on the CPU.
     real* workspace;
     // fields (ValueEnds) and numbers (dscalar*) of operators follow
 };

@@ -125,11 +125,6 @@ template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int6
     }
 }
 
-static bool at_edge(const Step& s, int64_t row, int64_t block) {
-    return (row == 0 && s.south.edge) || (row >= s.rows - 2 && s.north.edge) || (block == 0 && s.west.edge)
-        || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
-}
-
 static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const int64_t number = row * a.now->blocks + block;
     real* const x = a.x + number * BLOCK;

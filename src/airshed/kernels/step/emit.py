@@ -49,7 +49,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Headers:
-    """Headers of a step for a processor: packs, values and levels before the generated functions, entry points after them.
+    """Headers of a step for a processor: packs, values and levels before the generated functions, entry points after.
 
     elimination  header of the tri-diagonal systems
     """
