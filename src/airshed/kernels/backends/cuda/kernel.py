@@ -24,17 +24,15 @@ from airshed.kernels.step.arguments import Directions, Side
 from airshed.kernels.step.emit import CPU, Headers, emit
 from airshed.mechanism.network import ReactionNetwork
 
-_LAST: Final = "backends/cuda/workspace.hpp"
-
 TRANSPORT: Final = Headers(
     ("backends/cuda/warp_of_columns.hpp", "backends/cuda/pack.hpp", "backends/cuda/levels.hpp"),
-    (_LAST, "backends/cuda/transport_kernel.hpp"), "backends/cuda/elimination.hpp",
+    ("backends/cuda/workspace.hpp", "backends/cuda/transport_kernel.hpp"), "backends/cuda/elimination.hpp",
 )  # fmt: skip
 """The explicit part of a step on a device, and the sums of blocks."""
 
 COLUMNS: Final = Headers(
     ("backends/cuda/warp_of_levels.hpp", "backends/cuda/pack.hpp", "backends/cuda/levels.hpp"),
-    (_LAST, "backends/cuda/column_kernel.hpp"), "backends/cuda/elimination.hpp",
+    ("backends/cuda/workspace.hpp", "backends/cuda/column_kernel.hpp"), "backends/cuda/elimination.hpp",
 )  # fmt: skip
 """The implicit part."""
 
@@ -184,22 +182,19 @@ def _compiled_parts(plan: StepPlan, device: Device, *, contract: bool) -> tuple[
 
 
 def transport_text(plan: StepPlan) -> str:
-    """Return the text of the explicit part, and of the sums of blocks."""
-    return (
-        f"#define TRANSPORT_BLOCKS {_TRANSPORT_BLOCKS}\n{emit(plan.network, plan.schedule, plan.shape, TRANSPORT).text}"
-    )
+    """Return the text of the explicit part, and of the sums of blocks; unit 1 of the text has no sweeps."""
+    return _part(plan, TRANSPORT, UNIT=1, TRANSPORT_BLOCKS=_TRANSPORT_BLOCKS)
 
 
 def columns_text(plan: StepPlan) -> str:
     """Return the text of the implicit part."""
-    sizes = {
-        "SPECIES": len(plan.network.species),
-        "TILE": _tile(plan),
-        "SPAN": _span(plan),
-        "COLUMN_BLOCKS": _COLUMN_BLOCKS,
-    }
+    species = len(plan.network.species)
+    return _part(plan, COLUMNS, SPECIES=species, TILE=_tile(plan), SPAN=_span(plan), COLUMN_BLOCKS=_COLUMN_BLOCKS)
+
+
+def _part(plan: StepPlan, headers: Headers, **sizes: int) -> str:
     lines = [f"#define {name} {size}" for name, size in sizes.items()]
-    return "\n".join([*lines, emit(plan.network, plan.schedule, plan.shape, COLUMNS).text])
+    return "\n".join([*lines, emit(plan.network, plan.schedule, plan.shape, headers).text])
 
 
 def _tile(plan: StepPlan) -> int:
