@@ -19,8 +19,8 @@ from typing import Any, Final
 MOST_LIBRARIES: Final = 43
 """Most libraries of the catalogue. A new one replaces another, or the test uses one that exists."""
 
-UNCOUNTED: Final = ("formula-", "cells-", "exact-sums-")
-"""Starts of the names of libraries of formulas or sums alone, less than a second each, which do not count."""
+UNCOUNTED: Final = ("formula-", "cells-", "exact-sums-", "shim-controls-")
+"""Starts of the names of libraries without a mechanism, about a second each, which do not count."""
 
 MARKED: Final = 171
 """Tests of `make test` that are marked ``compiles``. Lower the number when a mark goes; never raise it."""
@@ -131,7 +131,7 @@ def toy_usual() -> None:
 
 @build
 def toy_on_a_device() -> None:
-    """The same for the CUDA backend: the step through the shim, and its functions of the host."""
+    """The same for the CUDA backend: both parts of the step through the shim, and its functions of the host."""
     from tests.kernels.conftest import shim_controls, toy_on_a_device
 
     _ = toy_on_a_device().sums

@@ -41,11 +41,11 @@ def toy_of_all_kinds(precision: str = "double") -> StepKernel:
     return compiled("toy", 7, precision, operators=every)
 
 
-def toy_on_a_device(warps: int = 2, seed: int = 1) -> StepKernel:
+def toy_on_a_device(warps: int = 2, seed: int = 1, levels: int = 7) -> StepKernel:
     """Return the same kernel for the CUDA backend, through the shim."""
     found, device = network("toy"), Shim(warps, seed)
     operators = every(len(found.species))
-    return compile_for_device(found, 7, families=found.atoms, operators=operators, device=device)
+    return compile_for_device(found, levels, families=found.atoms, operators=operators, device=device)
 
 
 def shim_controls() -> ctypes.CDLL:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from airshed.kernels.backends.cuda import gpu
-from airshed.kernels.backends.cuda.device import STEP_KERNEL, Kernel, Shim
+from airshed.kernels.backends.cuda.device import Kernel, Shim
 from airshed.kernels.backends.cuda.gpu import Gpu
 
 
@@ -316,7 +316,7 @@ def run_by_shim(
     """
     compile_for_gpu, known = Gpu.compile, structures or {}
 
-    def compile_by_shim(self: Gpu, text: str, *, kernel: str = STEP_KERNEL, **options: Any) -> Kernel:
+    def compile_by_shim(self: Gpu, text: str, *, kernel: str, **options: Any) -> Kernel:
         def pointers(argument: int) -> Iterable[int]:
             return pointers_in(known[kernel].from_address(argument)) if kernel in known else ()
 

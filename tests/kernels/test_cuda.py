@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepPlan
+from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepKernel, StepPlan
+from airshed.kernels.backends.cuda import kernel as cuda_kernel
 from airshed.kernels.backends.cuda.device import WARP, Shim, compile_text, device_text
-from airshed.kernels.backends.cuda.kernel import STEP
-from airshed.kernels.step.emit import emit
+from airshed.kernels.backends.cuda.kernel import columns_text, transport_text
 from airshed.kernels.step.reference import StepResult
 from airshed.kernels.step.trial import (
     compiled_step,
@@ -44,6 +44,26 @@ def test_a_step_of_all_operators_equals_its_reference(shape: tuple[int, int]) ->
             assert difference(compiled_step(kernel, given), reference_step(given), weights.g) < 1e-13
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("levels", [1, 2, 31, 32, 33])
+def test_a_step_of_any_number_of_levels_equals_its_reference(levels: int) -> None:
+    compare(toy_on_a_device(levels=levels))
+
+
+@pytest.mark.thorough
+def test_a_step_of_a_mechanism_too_large_for_shared_memory_equals_its_reference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cuda_kernel, "_MOST_SHARED", 0)
+    monkeypatch.setattr(cuda_kernel, "_FEW_SPECIES", 2)
+    compare(toy_on_a_device())
+
+
+def compare(kernel: StepKernel) -> None:
+    trial = with_boundary(random_trial(kernel, (2, 37), SECOND, sweeps=2), 1)
+    assert difference(compiled_step(kernel, trial), reference_step(trial), SECOND.g) < 1e-13
+
+
 def same_bits(a: StepResult, b: StepResult) -> bool:
     pairs = [(getattr(a.fields, each.name), getattr(b.fields, each.name)) for each in fields(a.fields)]
     return all(
@@ -51,7 +71,7 @@ def same_bits(a: StepResult, b: StepResult) -> bool:
     )
 
 
-@pytest.mark.parametrize(("warps", "seed"), [(1, 1), (3, 1), (2, 77)])
+@pytest.mark.parametrize(("warps", "seed"), [(1, 1), (8, 1), (2, 77)])
 def test_neither_the_size_nor_the_order_of_blocks_changes_bits(warps: int, seed: int) -> None:
     usual, other = toy_on_a_device(), toy_on_a_device(warps, seed)
     trial = random_trial(usual, (3, 70), SECOND, seed=5, sweeps=2)
@@ -80,15 +100,30 @@ def test_the_shim_exchanges_values_between_threads() -> None:
     assert np.array_equal(run_control("exchange"), (np.arange(64) // 32) * 32 + (np.arange(64) + 1) % 32)
 
 
-def test_the_shim_fills_unset_memory_with_nan() -> None:
-    assert np.isnan(run_control("unset")).all()
+def test_the_threads_of_the_shim_wait_at_a_barrier() -> None:
+    neighbour = np.arange(64) + (np.arange(64) % 32 < 31)
+    assert np.array_equal(run_control("barrier"), 63 - neighbour)
 
 
-def test_the_shim_ends_a_program_whose_threads_part_before_an_exchange() -> None:
-    code = "from tests.kernels.test_cuda import run_control; run_control('divergent')"
+@pytest.mark.parametrize("name", ["unset", "unset_shared"])
+def test_the_shim_fills_unset_memory_with_nan(name: str) -> None:
+    assert np.isnan(run_control(name)).all()
+
+
+FAULTS = {
+    "divergent": "do not exchange together",
+    "no_barrier": "ends before a barrier",
+    "beyond_shared": "stores beyond shared memory",
+}
+"""Small kernels with a fault, and the message of the shim."""
+
+
+@pytest.mark.parametrize(("name", "message"), FAULTS.items(), ids=str)
+def test_the_shim_ends_a_program_with_a_fault(name: str, message: str) -> None:
+    code = f"from tests.kernels.test_cuda import run_control; run_control({name!r})"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode < 0
-    assert "do not exchange together" in ended.stderr
+    assert message in ended.stderr
 
 
 def run_control(name: str) -> np.ndarray:
@@ -98,17 +133,19 @@ def run_control(name: str) -> np.ndarray:
     return found
 
 
-MOST_SPILLED = 6144
-"""Bytes of registers that a thread may spill; the toy mechanism with all kinds of operators spills most."""
+MOST_SPILLED = {"transport": 128, "columns": 0}
+"""Bytes of registers that a thread may spill; transport does so only in blocks at the edge of the area."""
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("precision", ["double", "single"])
-def test_a_step_compiles_for_a_gpu(precision: str, architecture: str) -> None:
+@pytest.mark.parametrize("part", MOST_SPILLED)
+def test_a_step_compiles_for_a_gpu(part: str, precision: str, architecture: str) -> None:
     pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
-    code, log = compile_text(device_text(text_of_toy(precision)), architecture)
+    text = {"transport": transport_text, "columns": columns_text}[part](plan_of_toy(precision))
+    code, log = compile_text(device_text(text), architecture)
     assert code.startswith(b"\x7fELF")
-    assert spilled(log) <= MOST_SPILLED, log
+    assert spilled(log) <= MOST_SPILLED[part], log
 
 
 def test_a_text_that_does_not_compile_for_a_gpu_is_reported() -> None:
@@ -126,11 +163,10 @@ def spilled(log: str) -> int:
     return max(map(int, re.findall(r"(\d+) bytes spill", log)))
 
 
-def text_of_toy(precision: str) -> str:
-    """Return the text of the step of the toy mechanism with all kinds of operators, for a device."""
+def plan_of_toy(precision: str) -> StepPlan:
+    """Return the plan of the step of the toy mechanism with all kinds of operators, for a device."""
     found = network("toy")
-    plan = StepPlan.of(
+    return StepPlan.of(
         found, 7, precision, families=found.atoms, directions="all", operators=every(len(found.species)),
         tuning=(WARP, LARGEST_GROUP),
     )  # fmt: skip
-    return emit(plan.network, plan.schedule, plan.shape, STEP).text

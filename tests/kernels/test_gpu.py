@@ -12,7 +12,7 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cuda import gpu as module
-from airshed.kernels.backends.cuda.device import STEP_KERNEL, Kernel, Shim
+from airshed.kernels.backends.cuda.device import Kernel, Shim
 from airshed.kernels.backends.cuda.gpu import Gpu, block_of, cards, rows_of
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
 from airshed.kernels.host import HOST, Memory, address
@@ -274,12 +274,13 @@ def test_a_step_reads_managed_memory_alone_and_has_the_bits_of_the_shim(
     usual, found = toy_on_a_device(), network("toy")
     operators = every(len(found.species))
     structure = abi.structure(abi.STEP, "Step", tuple(each.declaration for each in members(operators)))
-    run_by_shim(driver, monkeypatch, {STEP_KERNEL: structure, "airshed_sums": abi.structure(abi.SUMS, "Summands")})
+    kernels = dict.fromkeys(("airshed_transport", "airshed_columns", "airshed_sums"), structure)
+    run_by_shim(driver, monkeypatch, kernels | {"airshed_exact_sums": abi.structure(abi.SUMS, "Summands")})
     kernel = compile_mechanism(found, 7, families=found.atoms, operators=operators, device=card)
     trial = random_trial(kernel, (2, 40), two_step_weights(100.0, None), seed=3)
     sums = len(kernel.terms) * len(found.species) + len(kernel.shape.families)
     assert same_bits(compiled_step(kernel, trial), compiled_step(usual, trial))
-    assert len(driver.named("cuLaunchKernel")) == 1 + 4, "the step, greatest summands and sums, each after zeros"
+    assert len(driver.named("cuLaunchKernel")) == 3 + 4, "the step, greatest summands and sums, each after zeros"
     copied = [copy.WidthInBytes * copy.Height for copy, _ in driver.named("cuMemcpy2DAsync")]
     assert copied[:2] == [2 * 8 * sums] * 2, "sums of blocks stay on the GPU"
     assert len(copied) == 2 + len(fields(Fields))

@@ -110,6 +110,9 @@ struct Step {
     // atoms produced by unbalanced reactions, [family]. Without a vertical part: inflow, outflow and clipping,
     // [3][species][level].
     double* sums;
+    // Working memory of a device: right-hand sides, [lat][block][species][level][W], and summands of the sums; see
+    // backends/cuda/workspace.hpp. Null on the CPU.
+    real* workspace;
     // fields (ValueEnds) and numbers (dscalar*) of operators follow
 };
 

@@ -12,8 +12,29 @@ static void divergent(const Step* s) {
     if (threadIdx.x % 2) x = __shfl_sync(~0u, 1.0, 0);
     s->found[threadIdx.x] = x;
 }
-extern "C" {
-void launch_exchange(const Step* s) { shim::launch(exchange, s, 1, 64, 1); }
-void launch_unset(const Step* s) { shim::launch(unset, s, 1, 64, 1); }
-void launch_divergent(const Step* s) { shim::launch(divergent, s, 1, 64, 1); }
+static void barrier(const Step* s) {       // reads the value of a thread of the other warp
+    SHARED_MEMORY(double, shared);
+    shared[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    s->found[threadIdx.x] = __shfl_down_sync(~0u, shared[63 - threadIdx.x], 1);
 }
+static void unset_shared(const Step* s) {
+    SHARED_MEMORY(double, shared);
+    s->found[threadIdx.x] = shared[threadIdx.x];
+}
+static void no_barrier(const Step* s) {
+    if (threadIdx.x != 40) __syncthreads();
+    s->found[threadIdx.x] = 0;
+}
+static void beyond_shared(const Step* s) {
+    SHARED_MEMORY(double, shared);
+    shared[threadIdx.x + 1] = s->found[threadIdx.x] = 0;
+}
+#define CONTROL(name) extern "C" void launch_##name(const Step* s) { shim::launch(name, s, 1, 64, 64 * sizeof(double), 1); }
+CONTROL(exchange)
+CONTROL(unset)
+CONTROL(divergent)
+CONTROL(barrier)
+CONTROL(unset_shared)
+CONTROL(no_barrier)
+CONTROL(beyond_shared)

@@ -35,24 +35,10 @@ struct Solve {             // forward elimination of one species
     pack slope[NZ], constant[NZ];
 };
 
-// The diagonal and the super-diagonal of M, as in `eliminate` of the forward code.
-template <int S> INLINE pack diagonal_of(const Worker& t, int z, pack L, pack slope, pack& above) {
-    pack diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z]));
-    above = t.above[z];
-    if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, S, z), diagonal);
-    if constexpr (LOST_AT_GROUND<S>)
-        if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t, S), diagonal);
-    if constexpr (SETTLES<S>) {
-        diagonal = fused(t.g, settles<S>(t, S, z), diagonal);
-        if (z < NZ - 1) above = fused(t.g * t.upper_share[z], settles<S>(t, S, z + 1), above);
-    }
-    return diagonal;
-}
-
 // ---- repeated sweeps -----------------------------------------------------------------------------------------------------------
 template <int S> INLINE void eliminate_again(const Worker& t, int z, pack P, pack L, Solve& e, pack& slope, pack& constant) {
     pack above;
-    const pack inverse = reciprocal(diagonal_of<S>(t, z, L, slope, above));
+    const pack inverse = reciprocal(diagonal_of<S>(t, S, z, L, slope, above));
     constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[S * NZ + z])) * inverse;
     slope = above * inverse;
     e.slope[z] = slope, e.constant[z] = constant;
@@ -84,7 +70,7 @@ INLINE pack take(pack& place) {
 
 template <int S> INLINE void up(const Worker& t, int z, pack bar, pack L, Transpose& e) {
     pack above;
-    const pack inverse = reciprocal(diagonal_of<S>(t, z, L, e.slope, above));
+    const pack inverse = reciprocal(diagonal_of<S>(t, S, z, L, e.slope, above));
     e.inverse[z] = inverse;
     e.bar[z] = e.sum = fused(e.slope, e.sum, bar);
     e.slope = above * inverse;

@@ -6,12 +6,10 @@
 // face. The operators of a species are known at compile time; absent ones generate no code. s is the species, S is s or a species
 // with the same operators.
 
-struct Elimination {       // forward elimination of one species: y_k = constant_k + slope_k y_(k+1)
-    value slope[NZ], constant[NZ], loss[NZ];
-};
-
-template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, value L, Elimination& e, value& slope, value& constant) {
-    value diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z])), above = t.above[z];
+// The diagonal of a level after elimination of the level below, of slope `slope`, and the super-diagonal.
+template <int S> INLINE value diagonal_of(const Worker& t, int s, int z, value L, value slope, value& above) {
+    value diagonal = fused(t.g, L, fused(t.below[z], real(1) - slope, real(1) + t.above[z]));
+    above = t.above[z];
     if constexpr (LOST<S>) diagonal = fused(t.g, lost<S>(t, s, z), diagonal);
     if constexpr (LOST_AT_GROUND<S>)
         if (z == 0) diagonal = fused(t.g, lost_at_ground<S>(t, s), diagonal);
@@ -19,36 +17,39 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, v
         diagonal = fused(t.g, settles<S>(t, s, z), diagonal);
         if (z < NZ - 1) above = fused(t.g * t.upper_share[z], settles<S>(t, s, z + 1), above);
     }
-    const value inverse = reciprocal(diagonal);
-    constant = fused(t.below[z], constant, fused(t.g, P, t.rhs[s * NZ + z])) * inverse;
-    slope = above * inverse;
-    e.slope[z] = slope, e.constant[z] = constant, e.loss[z] = L;
+    return diagonal;
 }
 
-// Back substitution, and the sums of chemistry, operators and clipping at zero [mol/s, clipping: mol].
+struct ColumnSums {        // of one species [mol/s, clipped: mol], and values of the newest level
+    pack bounded{}, missing{}, reacted{}, clipped{}, taken[OWN_TERMS + 1]{};
+};
+
+// The solution of a level, and its share of the sums of chemistry, operators and clipping at zero.
 // They all use the clipped values, as other species do. Clipping is the source that balances the equation with these values, so
 // that atoms exchanged between species add up to zero when the sweeps have converged.
-template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, Values y) {
-    value solved = value{};
-    pack bounded = pack{}, missing = pack{}, reacted = pack{}, clipped = pack{}, taken[OWN_TERMS + 1] = {};
-    for (int z = NZ - 1; z >= 0; z--) {
-        solved = fused(e.slope[z], solved, e.constant[z]);
-        const value limited = not_below_zero(solved);
-        y[s * NZ + z] = limited;
-        bounded = plain(limited), missing = bounded - plain(solved);
-        pack rate = plain(e.loss[z]);
-        reacted = fused(t.flux.weight[z], rate * bounded, reacted);
-        if constexpr (LOST<S>) {
-            rate += plain(lost<S>(t, s, z));
-            take<S>(t, s, z, bounded, taken);
-        }
-        clipped = fused(t.flux.weight[z], missing * fused(t.g, rate, splat(1)), clipped);
+template <int S> INLINE void limit(Worker& t, int s, int z, value solved, pack rate, Values y, ColumnSums& sums) {
+    const value limited = not_below_zero(solved);
+    y[s * NZ + z] = limited;
+    sums.bounded = plain(limited), sums.missing = sums.bounded - plain(solved);
+    sums.reacted = fused(t.flux.weight[z], rate * sums.bounded, sums.reacted);
+    if constexpr (LOST<S>) {
+        rate += plain(lost<S>(t, s, z));
+        take<S>(t, s, z, sums.bounded, sums.taken);
     }
-    if constexpr (LOST_AT_GROUND<S>) clipped = fused(t.g * t.flux.weight[0] * plain(lost_at_ground<S>(t, s)), missing, clipped);
-    if constexpr (SETTLES<S>) clipped = fused(t.g * t.flux.weight[0] * plain(settles<S>(t, s, 0)), missing, clipped);
-    take_at_ground<S>(t, s, bounded, taken);
-    t.result[CHEMISTRY][s] = produced - reacted;
-    t.result[CLIPPED][s] = clipped;
+    sums.clipped = fused(t.flux.weight[z], sums.missing * fused(t.g, rate, splat(1)), sums.clipped);
+}
+
+// The share of the lowest level, which is the newest one.
+template <int S> INLINE void limit_at_ground(Worker& t, int s, ColumnSums& sums) {
+    if constexpr (LOST_AT_GROUND<S>) sums.clipped = fused(t.g * t.flux.weight[first_level()] * plain(lost_at_ground<S>(t, s)), sums.missing, sums.clipped);
+    if constexpr (SETTLES<S>) sums.clipped = fused(t.g * t.flux.weight[first_level()] * plain(settles<S>(t, s, first_level())), sums.missing, sums.clipped);
+    take_at_ground<S>(t, s, sums.bounded, sums.taken);
+}
+
+template <int S> INLINE void store_sums(Worker& t, int s, pack produced, const ColumnSums& sums) {
+    store_taken<S>(t, s, sums.taken);
+    t.result[CHEMISTRY][s] = produced - sums.reacted;
+    t.result[CLIPPED][s] = sums.clipped;
 }
 
 // Data shared by the species of a column: rate functions, exchange, sources, and rates of operators.
@@ -59,9 +60,9 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
     t.g = splat(real(s.g));
     const dpack secant = to_double(pack_at(s.photolysis_sun, column * 2 * W)), light = to_double(pack_at(s.photolysis_sun, column * 2 * W + W));
     const double* density_factor = s.density_factor + row * s.density_row + block * s.density_block;
-    value lower = value{};
-    for (int z = 0; z < NZ; z++) {
-        const pack per_air = t.g / f.air[z];
+    empty_sources(t);
+    LinkedLevels<value> exchange;              // air through upper faces [mol/s]
+    EACH_LEVEL(z) {
         const dpack density = to_double(f.air[z]) * dpack_at(density_factor, z * W);
         t.density[z] = to_real(density);
         const dpack temperature = to_double(between(s.temperature.start, s.temperature.end, w, cell + z * W));
@@ -69,19 +70,23 @@ static void prepare_column(const Step& s, int64_t row, int64_t block, Worker& t)
         dpack parameter[PARAMETERS + 1];
         for (int p = 0; p < PARAMETERS; p++)
             parameter[p] = to_double(between(s.parameters.start, s.parameters.end, w, (column * PARAMETERS + p) * COLUMN + z * W));
-        rate_functions(temperature, density * REFERENCE_DENSITY, water, secant, light, s.oxygen, s.nitrogen, parameter, t.rate + z);
+        rate_functions(temperature, density * REFERENCE_DENSITY, water, secant, light, s.oxygen, s.nitrogen, parameter, t.rate, z);
         const CellAir air = {temperature, density * REFERENCE_DENSITY, water, to_double(f.air[z]), secant, light};
-        value upper = column_rates(s, column, z, w, air, t);
-        if (z == NZ - 1) upper = value{};      // no exchange above the top
-        t.above[z] = upper * per_air, t.below[z] = lower * per_air;
+        exchange[z] = column_rates(s, column, z, w, air, t);
+        if (z == NZ - 1) exchange[z] = value{};   // no exchange above the top
+    }
+    link_levels(exchange), link_levels(t.flux.air), link_rates(t);
+    EACH_LEVEL(z) {
+        const pack per_air = t.g / f.air[z];
+        t.above[z] = exchange[z] * per_air, t.below[z] = (z > 0 ? exchange[z - 1] : value{}) * per_air;
         if constexpr (SETTLING)
             if (z < NZ - 1) t.upper_share[z] = f.air[z + 1] / f.air[z];
-        lower = upper;
     }
-    t.below[NZ] = value{};                     // no exchange from above the topmost level
+    store_sources(t);
     photolysis_functions(secant, light, t.light);
     for (int64_t e = 0; e < s.emitted_count; e++)
-        for (int64_t z = 0; z < s.emission_levels; z++) {
+        EACH_LEVEL(z) {
+            if (z >= s.emission_levels) break;
             const value source = at(s.emission, ((column * s.emitted_count + e) * s.emission_levels + z) * W);
             t.rhs[s.emitted[e] * NZ + z] += t.g * source / f.air[z];
         }

@@ -97,6 +97,14 @@ class OperatorCode:
         return self.rates[0]
 
     @property
+    def storage(self) -> str:
+        """The member of `Worker` with its rates."""
+        count, kind = len(self.species), "LinkedLevels" if self.operator.kind == "settling" else "Levels"
+        if self.operator.ground:
+            return f" value rate_{self.name}[{count}];"
+        return f" {kind}<value, {count} * NZ> rate_{self.name};"
+
+    @property
     def levels(self) -> str:
         """The number of levels in which it has a rate."""
         return "1" if self.operator.ground else "NZ"
@@ -126,6 +134,10 @@ class OperatorsCode:
     def source_terms(self) -> list[tuple[int, int]]:
         """The budget terms and species of sources."""
         return sorted({(each.term or 0, species) for each in self.of("source") for species in each.species})
+
+    def places_of_sources(self, each: OperatorCode) -> list[int]:
+        """Return the indices in `source_terms` of the species of a source."""
+        return [self.source_terms.index((each.term or 0, species)) for species in each.species]
 
     @cached_property
     def loss_terms(self) -> list[int]:

@@ -68,6 +68,7 @@ static void reverse_limit(Reverser& r) {
 static void reverse_implicit(const Reverse& a, int64_t row, int64_t block, Reverser& r) {
     const int64_t number = row * a.now->blocks + block;
     prepare_column(*a.now, row, block, r.t);
+    r.t.below[NZ] = pack{};                    // no exchange from above the topmost level
     r.own_rates = a.own_rates;
     if (r.own_rates) {
         empty_adjoints(r);
@@ -122,11 +123,6 @@ template <bool EDGE> static void tendency_of(const Reverse& a, int64_t row, int6
             seen.store(a.branches_before + number * BRANCHES + (i * NZ + z) * FACES);
         });
     }
-}
-
-static bool at_edge(const Step& s, int64_t row, int64_t block) {
-    return (row == 0 && s.south.edge) || (row >= s.rows - 2 && s.north.edge) || (block == 0 && s.west.edge)
-        || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
 }
 
 static void reverse_block(const Reverse& a, int64_t row, int64_t block, Reverser& r) {

@@ -49,19 +49,23 @@ class Source:
 
 @dataclass(frozen=True)
 class Headers:
-    """Headers of a step for a processor: packs and values before the generated functions, entry points after them."""
+    """Headers of a step for a processor: packs, values and levels before the generated functions, entry points after.
+
+    elimination  header of the tri-diagonal systems
+    """
 
     first: tuple[str, ...]
     last: tuple[str, ...]
+    elimination: str = "column/elimination.hpp"
     tangent: bool = False
 
 
 _SHARED = ("backends/cpu/clock.hpp", "step/step.hpp", "backends/cpu/work_sharing.hpp")
 
-CPU: Final = Headers(("step/pack.hpp", "step/value.hpp"), (*_SHARED, "backends/cpu/control.hpp"))
+CPU: Final = Headers(("step/pack.hpp", "step/value.hpp", "step/levels.hpp"), (*_SHARED, "backends/cpu/control.hpp"))
 """A step on the CPU."""
 
-TANGENT: Final = Headers(("step/pack.hpp", "step/tangent.hpp"), _SHARED, tangent=True)
+TANGENT: Final = Headers(("step/pack.hpp", "step/tangent.hpp", "step/levels.hpp"), _SHARED, tangent=True)
 """A tangent step: values have tangents, and each reaction a variable factor."""
 
 
@@ -93,7 +97,7 @@ def emit(network: ReactionNetwork, schedule: Schedule, shape: MechanismShape, he
         pack=header(*headers.first),
         structures=GeneratedText(abi.declarations(abi.STEP, Step=[each.declaration for each in code.members])),
         transport=header("transport/transport.hpp"),
-        column=header("column/column.hpp"),
+        column=header("column/column.hpp", headers.elimination),
         tail=header(*headers.last),
     )
     return Source(text, table, count)

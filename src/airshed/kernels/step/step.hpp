@@ -13,9 +13,7 @@ static void step_block(const Step& s, int64_t row, int64_t block, Worker& t) {
     load_fluxes(s, row, block, t.flux);
     advance_air(s, row, block, t.flux);
     if constexpr (COLUMN_MATRIX) t.mixes = column_matrices(s, row, block, t.matrix);
-    const bool edge = (row == 0 && s.south.edge) || (row >= s.rows - 2 && s.north.edge) || (block == 0 && s.west.edge)
-        || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
-    if (edge) transport<true>(s, row, block, t);
+    if (at_edge(s, row, block)) transport<true>(s, row, block, t);
     else transport<false>(s, row, block, t);
     const double moved = now();
     if constexpr (!VERTICAL) {

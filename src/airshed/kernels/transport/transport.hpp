@@ -25,7 +25,7 @@ INLINE value face(pack flux, value before2, value before, value after, value aft
     const auto forward = flux > 0;
     const value b = select(forward, before, after);
     const value up = b - select(forward, before2, after2), down = select(forward, after, before) - b;
-    return flux * (b + limited(up, down, real(1.0 / 6.0) * ((down + down) + up)));
+    return product(flux, b + limited(up, down, real(1.0 / 6.0) * ((down + down) + up)));
 }
 
 INLINE value upper_face(pack flux, value below2, value below, value above, value above2, pack alpha, pack beta) {
@@ -33,16 +33,20 @@ INLINE value upper_face(pack flux, value below2, value below, value above, value
     const auto forward = flux > 0;
     const value b = select(forward, below, above);
     const value up = b - select(forward, below2, above2), down = select(forward, above, below) - b;
-    return flux * (b + limited(up, down, fused(alpha, down, beta * up)));
+    return product(flux, b + limited(up, down, fused(alpha, down, beta * up)));
 }
 
 struct BlockFlux {                     // fluxes of one block, the same for all species
-    pack west[NZ], east[NZ], south[NZ], north[NZ], up[NZ], alpha[NZ], beta[NZ];
+    Levels<pack> west, east, south, north, up, alpha, beta;
     // weights of the two-step formula, divided by the new air content
-    pack c0[NZ], c1[NZ], t0[NZ], t1[NZ];
-    pack air[NZ], weight[NZ];          // new air content; the same with padding lanes at zero, for sums
+    Levels<pack> c0, c1, t0, t1;
+    LinkedLevels<pack> air;            // new air content
+    Levels<pack> weight;               // the same with padding lanes at zero, for sums
     // air exchanged by operators through east and north faces, the same in both directions
-    value across_east[FACE_EXCHANGE ? NZ : 1], across_north[FACE_EXCHANGE ? NZ : 1];
+    Levels<value, FACE_EXCHANGE ? NZ : 1> across_east, across_north;
+    // the same of lower, west and south faces, without WHOLE_COLUMNS
+    pack lower, lower_alpha, lower_beta;
+    Levels<value, FACE_EXCHANGE && !WHOLE_COLUMNS ? NZ : 1> across_west, across_south;
 };
 
 struct CellAir {                       // of one level at the end of the step, for rates of operators
@@ -51,28 +55,28 @@ struct CellAir {                       // of one level at the end of the step, f
 
 struct Worker {                        // working memory of one thread, from block to block; it fits into the second-level cache
     Spent spent;
-    value rhs[NS * NZ];
-    value carry_x[NS * NZ];            // flux through the east faces of the block to the west
+    RightHandSides rhs;                // [species][level]
+    value carry_x[WHOLE_COLUMNS ? NS * NZ : 1];   // flux through the east faces of the block to the west
     value* carry_y;                    // [block][species][level]: flux through the north faces of the row to the south
     int64_t step, row, first_block, last_block;   // of carry_y: the step, and the blocks of a row to come
-    pack air_carry_x[NZ];
-    pack rate[RATES * NZ + 1];         // rate functions of the mechanism, [function][level]
+    Levels<pack, RATES * NZ + 1> rate; // rate functions of the mechanism, [function][level]
     pack light[PHOTOLYSES + 1];        // photolysis functions
-    pack density[NZ];                  // air density / reference density
-    value above[NZ], below[NZ + 1];    // exchange with the neighbours, times g / air content
-    pack upper_share[SETTLING ? NZ : 1];        // air content of the level above / that of this one
-    value matrix[COLUMN_MATRIX ? NZ * NZ : 1];  // air to a level (first) from another one (second) [mol/s]
+    Levels<pack> density;              // air density / reference density
+    Levels<value> above;               // exchange with the neighbours, times g / air content
+    Levels<value, NZ + 1> below;
+    Levels<pack, SETTLING ? NZ : 1> upper_share;   // air content of the level above / that of this one
+    value matrix[COLUMN_MATRIX ? OWN_LEVELS * NZ : 1];   // air to a level (first) from another one (second) [mol/s]
     bool mixes;                        // whether the matrix is not zero
     OPERATOR_RATES
     pack g;
-    pack result[TERMS][NS];            // sums of this block: of its transport, and of its newest sweep
+    BlockSums<TERMS, NS> result;       // sums of this block: of its transport, and of its newest sweep
     pack imbalance[FAMILIES + 1];      // the same
     BlockFlux flux;
 };
 
 // Rates of operators that act with transport, generated.
-static void west_exchange(const Step& s, int64_t row, int64_t block, value* rate);
-static void south_exchange(const Step& s, int64_t row, int64_t block, value* rate);
+static void west_exchange(const Step& s, int64_t row, int64_t block, LevelValues rate);
+static void south_exchange(const Step& s, int64_t row, int64_t block, LevelValues rate);
 static bool column_matrices(const Step& s, int64_t row, int64_t block, value* rate);
 
 // Air flux through faces [mol/s], if there is one.
@@ -81,10 +85,17 @@ INLINE pack air_flux(const Ends& flux, pack weight, int64_t at) {
     return (void)flux, (void)weight, (void)at, pack{};
 }
 
+INLINE void load_upper_face(const Step& s, int64_t cell, int z, pack& up, pack& alpha, pack& beta) {
+    up = air_flux(s.flux_z, splat(real(s.flux_z_weight)), cell + z * W);
+    const real* v = s.vertical_weights + 4 * z;
+    alpha = up > 0 ? splat(v[0]) : splat(v[2]);
+    beta = up > 0 ? splat(v[1]) : splat(v[3]);
+}
+
 static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f) {
-    const pack w = splat(real(s.flux_weight)), wz = splat(real(s.flux_z_weight));
+    const pack w = splat(real(s.flux_weight));
     const int64_t here = (row * s.blocks + block) * COLUMN, x = (row * (s.blocks + 1) + block) * COLUMN;
-    for (int z = 0; z < NZ; z++) {
+    EACH_LEVEL(z) {
         const int64_t k = z * W;
         f.west[z] = f.east[z] = f.south[z] = f.north[z] = f.up[z] = pack{};
         if constexpr (HORIZONTAL) {
@@ -93,16 +104,17 @@ static void load_fluxes(const Step& s, int64_t row, int64_t block, BlockFlux& f)
             f.south[z] = air_flux(s.flux_y, w, here + k);
             f.north[z] = air_flux(s.flux_y, w, here + s.blocks * COLUMN + k);
         }
-        if constexpr (!VERTICAL) continue;
-        f.up[z] = air_flux(s.flux_z, wz, here + k);
-        const real* v = s.vertical_weights + 4 * z;
-        f.alpha[z] = f.up[z] > 0 ? splat(v[0]) : splat(v[2]);
-        f.beta[z] = f.up[z] > 0 ? splat(v[1]) : splat(v[3]);
+        if constexpr (VERTICAL) load_upper_face(s, here, z, f.up[z], f.alpha[z], f.beta[z]);
+    }
+    if constexpr (VERTICAL && !WHOLE_COLUMNS) {
+        f.lower = f.lower_alpha = f.lower_beta = pack{};
+        if (first_level() > 0) load_upper_face(s, here, first_level() - 1, f.lower, f.lower_alpha, f.lower_beta);
     }
     if constexpr (FACE_EXCHANGE) {
-        value next[NZ];
+        Levels<value> next;
         west_exchange(s, row, block, f.across_east), west_exchange(s, row, block + 1, next);
-        for (int z = 0; z < NZ; z++) f.across_east[z] = from_east_1(f.across_east[z], next[z]);
+        if constexpr (!WHOLE_COLUMNS) west_exchange(s, row, block, f.across_west), south_exchange(s, row, block, f.across_south);
+        EACH_LEVEL(z) f.across_east[z] = from_east_1(f.across_east[z], next[z]);
         south_exchange(s, row + 1, block, f.across_north);
     }
 }
@@ -112,7 +124,8 @@ static void advance_air(const Step& s, int64_t row, int64_t block, BlockFlux& f)
     const int64_t here = (row * s.blocks + block) * COLUMN;
     const pack mask = lane_mask(block == s.blocks - 1 ? s.last_lanes : W);
     pack below = pack{};
-    for (int z = 0; z < NZ; z++) {
+    if constexpr (VERTICAL && !WHOLE_COLUMNS) below = f.lower;
+    EACH_LEVEL(z) {
         const pack now = pack_at(s.air, here + z * W);
         pack& other = pack_in(s.air_other, here + z * W);
         pack& kept = pack_in(s.air_tendency, here + z * W);
@@ -160,7 +173,7 @@ INLINE void two_cells_east(const Step& s, int64_t row, int64_t k, pack inside, v
 
 // Addresses of the mixing ratios around a block; null beyond the edge of the area.
 struct Around {
-    const scalar *here, *west, *east, *south, *north, *north2;
+    const scalar *here, *west, *east, *south, *south2, *north, *north2;
     bool west_edge, east_edge, south_edge, north_edge;
 };
 
@@ -169,74 +182,92 @@ static Around around(const Step& s, int64_t row, int64_t block) {
     const scalar* q = s.q + (row * s.blocks + block) * BLOCK;
     const int64_t line = s.blocks * BLOCK;
     const bool west = block == 0, east = block == s.blocks - 1, south = row == 0, north = row == s.rows - 1;
-    const scalar* beyond = s.north.data + block * s.north.block_stride;
+    const scalar *before = s.south.data + block * s.south.block_stride, *beyond = s.north.data + block * s.north.block_stride;
     a.west_edge = west && s.west.edge, a.east_edge = east && s.east.edge;
     a.south_edge = south && s.south.edge, a.north_edge = north && s.north.edge;
     a.here = q;
     a.west = west ? s.west.data + row * s.west.row_stride : q - BLOCK;
     a.east = east ? s.east.data + row * s.east.row_stride : q + BLOCK;
-    a.south = south ? s.south.data + block * s.south.block_stride : q - line;
+    a.south = south ? before : q - line;
+    a.south2 = row >= 2 ? q - 2 * line : row == 1 ? before : before + s.south.second;
     a.north = north ? beyond : q + line;
     a.north2 = row + 2 < s.rows ? q + 2 * line : row + 2 == s.rows ? beyond : beyond + s.north.second;
     return a;
 }
 
-// Flux of every species through the south faces of a block: at the start of a piece, and at the southern edge.
-static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
+// Flux of one species through the south faces of a level of a block. EDGE: as for `transport_species`, and in the second row.
+template <bool EDGE> INLINE value south_face(const Step& s, int64_t row, int64_t block, const Around& a, pack flux, value across, int i, int z) {
     const pack w = splat(real(s.flux_weight));
-    const Around a = around(s, row, block);
-    const int64_t here = (row * s.blocks + block) * COLUMN, line = s.blocks * BLOCK;
-    const scalar* beyond = s.south.data + block * s.south.block_stride;
-    value across[FACE_EXCHANGE ? NZ : 1];
-    if constexpr (FACE_EXCHANGE) south_exchange(s, row, block, across);
-    const scalar* south2 = row >= 2 ? a.here - 2 * line : row == 1 ? beyond : beyond + s.south.second;
-    for (int i = 0; i < NS; i++)
-        for (int z = 0; z < NZ; z++) {
-            const int64_t o = i * COLUMN + z * W;
-            const pack flux = air_flux(s.flux_y, w, here + z * W);
-            value s1 = at(a.south, o), s2 = at(south2, o), c = at(a.here, o), n = at(a.north, o);
-            if (a.south_edge) {
-                const value beyond = boundary_of_block(s, s.boundary_south, block, o);
-                if (s.boundary_south.two_cells) s1 = beyond, s2 = boundary_of_block(s, s.boundary_south, block, o + BLOCK);
-                else s1 = select(flux > 0, beyond, c), s2 = s1;
-            } else if (row == 1 && s.south.edge) {
-                const pack edge = air_flux(s.flux_y, w, here - s.blocks * COLUMN + z * W);
-                const value beyond = boundary_of_block(s, s.boundary_south, block, o);
-                s2 = s.boundary_south.two_cells ? beyond : select(edge > 0, beyond, s1);
-            }
-            if (a.north_edge) {
-                const pack edge = air_flux(s.flux_y, w, here + s.blocks * COLUMN + z * W);
-                const value beyond = boundary_of_block(s, s.boundary_north, block, o);
-                n = s.boundary_north.two_cells ? beyond : select(edge > 0, c, beyond);
-            }
-            carry[i * NZ + z] = face(flux, s2, s1, c, n);
-            if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(across[z], s1 - c, carry[i * NZ + z]);
+    const int64_t here = (row * s.blocks + block) * COLUMN, o = i * COLUMN + z * W;
+    value s1 = at(a.south, o), s2 = at(a.south2, o), n = at(a.north, o);
+    const value c = at(a.here, o);
+    if (EDGE) {
+        if (a.south_edge) {
+            const value beyond = boundary_of_block(s, s.boundary_south, block, o);
+            if (s.boundary_south.two_cells) s1 = beyond, s2 = boundary_of_block(s, s.boundary_south, block, o + BLOCK);
+            else s1 = select(flux > 0, beyond, c), s2 = s1;
+        } else if (row == 1 && s.south.edge) {
+            const pack edge = air_flux(s.flux_y, w, here - s.blocks * COLUMN + z * W);
+            const value beyond = boundary_of_block(s, s.boundary_south, block, o);
+            s2 = s.boundary_south.two_cells ? beyond : select(edge > 0, beyond, s1);
         }
+        if (a.north_edge) {
+            const pack edge = air_flux(s.flux_y, w, here + s.blocks * COLUMN + z * W);
+            const value beyond = boundary_of_block(s, s.boundary_north, block, o);
+            n = s.boundary_north.two_cells ? beyond : select(edge > 0, c, beyond);
+        }
+    }
+    value result = face(flux, s2, s1, c, n);
+    if constexpr (FACE_EXCHANGE) result = fused(across, s1 - c, result);
+    return result;
 }
 
 // Whether the block to the east is the last one and has one column: then the edge is within the stencil of this block.
 INLINE bool before_one_column(const Step& s, int64_t block) { return s.east.edge && block == s.blocks - 2 && s.last_lanes == 1; }
 
-// Flux of every species through the west faces of a block, as the block to the west would pass it on: for a piece that does not start
-// at the edge of the area. Only the last lane is used.
-static void start_block(const Step& s, int64_t row, int64_t block, value* carry) {
-    const Around a = around(s, row, block);
+// Whether the stencil of a block reaches beyond the area, or the block has padding.
+INLINE bool at_edge(const Step& s, int64_t row, int64_t block) {
+    return (row <= (WHOLE_COLUMNS ? 0 : 1) && s.south.edge) || (row >= s.rows - 2 && s.north.edge) || (block == 0 && s.west.edge)
+        || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
+}
+
+// Flux of one species through the west faces of a level of a block, as the block to the west would pass it on. Only the last lane is
+// used. `flux` and `across` are those of the first lane.
+template <bool EDGE> INLINE value west_face(const Step& s, int64_t row, int64_t block, const Around& a, pack flux, value across, int i, int z) {
+    const int64_t o = i * COLUMN + z * W;
+    const value b = at_end(a.west, o);
+    value c = at(a.here, o);
+    if (EDGE && before_one_column(s, block - 1)) {
+        const pack edge = air_flux(s.flux_x, splat(real(s.flux_weight)), (row * (s.blocks + 1) + block) * COLUMN + z * W);
+        set_lane(c, 1, lane_of(edge, 1) > 0 && !s.boundary_east.two_cells ? lane_of(c, 0) : lane_of(boundary_of_row(s, s.boundary_east, row, o), 0));
+    }
+    value result = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
+    if constexpr (FACE_EXCHANGE) result = fused(across, b - from_east_1(b, c), result);
+    return result;
+}
+
+// Fluxes of all species through the south faces of a block: at the start of a piece, and at the southern edge.
+static void start_row(const Step& s, int64_t row, int64_t block, value* carry) {
     const pack w = splat(real(s.flux_weight));
+    const Around a = around(s, row, block);
+    const int64_t here = (row * s.blocks + block) * COLUMN;
+    Levels<value> across;
+    if constexpr (FACE_EXCHANGE) south_exchange(s, row, block, across);
+    for (int i = 0; i < NS; i++)
+        EACH_LEVEL(z) carry[i * NZ + z] = south_face<true>(s, row, block, a, air_flux(s.flux_y, w, here + z * W), across[z], i, z);
+}
+
+// The same through the west faces, for a piece that does not start at the edge of the area.
+static void start_block(const Step& s, int64_t row, int64_t block, value* carry) {
+    const pack w = splat(real(s.flux_weight));
+    const Around a = around(s, row, block);
     const int64_t x = (row * (s.blocks + 1) + block) * COLUMN;
-    value across[FACE_EXCHANGE ? NZ : 1];
+    Levels<value> across;
     if constexpr (FACE_EXCHANGE) west_exchange(s, row, block, across);
     for (int i = 0; i < NS; i++)
-        for (int z = 0; z < NZ; z++) {
-            const int64_t o = i * COLUMN + z * W;
-            const value b = at(a.west, o);
-            value c = at(a.here, o);
-            if (before_one_column(s, block - 1)) {
-                const pack edge = air_flux(s.flux_x, w, x + z * W);
-                set_lane(c, 1, lane_of(edge, 1) > 0 && !s.boundary_east.two_cells ? lane_of(c, 0) : lane_of(boundary_of_row(s, s.boundary_east, row, o), 0));
-            }
+        EACH_LEVEL(z) {
             const pack flux = splat(lane_of(air_flux(s.flux_x, w, x + z * W), 0));
-            carry[i * NZ + z] = face(flux, from_west_1(b, b), b, from_east_1(b, c), from_east_2(b, c));
-            if constexpr (FACE_EXCHANGE) carry[i * NZ + z] = fused(splat(lane_of(across[z], 0)), b - from_east_1(b, c), carry[i * NZ + z]);
+            carry[i * NZ + z] = west_face<true>(s, row, block, a, flux, splat(lane_of(across[z], 0)), i, z);
         }
 }
 
@@ -267,12 +298,17 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
     const int64_t o = i * COLUMN, last = s.last_lanes - 1;
     const ConstValues q = values_at(a.here, o);
     value* carry_y = t.carry_y + block * NS * NZ;
+    (void)carry_y;
     value below = value{};
-    for (int z = 0; z < NZ; z++) {
+    if constexpr (VERTICAL && !WHOLE_COLUMNS) {
+        const int z = first_level() - 1;
+        if (z >= 0) below = upper_face(f.lower, q[z > 0 ? z - 1 : 0], q[z], q[z + 1], q[z + 2 < NZ ? z + 2 : NZ - 1], f.lower_alpha, f.lower_beta);
+    }
+    EACH_LEVEL(z) {
         const int64_t k = o + z * W;
         value x = value{}, from_west = value{}, y = value{}, from_south = value{}, v = value{};
         if constexpr (HORIZONTAL) {
-            value c = q[z], west = at(a.west, k), east = at(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
+            value c = q[z], west = at_end(a.west, k), east = at_start(a.east, k), n1 = at(a.north, k), n2 = at(a.north2, k);
             const value so = at(a.south, k);
             value s_1 = so, west_flux = value{};
             if (EDGE) {
@@ -317,9 +353,17 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
                 x = fused(f.across_east[z], c - from_east_1(c, east), x);
                 y = fused(f.across_north[z], c - n1, y);
             }
-            from_west = from_west_1(EDGE && a.west_edge ? splat(lane_of(west_flux, 0)) : t.carry_x[i * NZ + z], x);
-            from_south = carry_y[i * NZ + z];
-            t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
+            if constexpr (WHOLE_COLUMNS) {
+                from_west = from_west_1(EDGE && a.west_edge ? splat(lane_of(west_flux, 0)) : t.carry_x[i * NZ + z], x);
+                from_south = carry_y[i * NZ + z];
+                t.carry_x[i * NZ + z] = x, carry_y[i * NZ + z] = y;
+            } else {
+                const value across_west = splat(lane_of(f.across_west[z], 0));
+                if (EDGE && a.west_edge) west_flux = splat(lane_of(west_flux, 0));
+                else west_flux = west_face<EDGE>(s, row, block, a, splat(lane_of(f.west[z], 0)), across_west, i, z);
+                from_west = from_west_1(west_flux, x);
+                from_south = south_face<EDGE>(s, row, block, a, f.south[z], f.across_south[z], i, z);
+            }
         }
         if constexpr (VERTICAL) {
             if (z < NZ - 1) {
@@ -330,7 +374,7 @@ INLINE void transport_species(const Step& s, int64_t row, int64_t block, Worker&
         }
         value change = (from_west - x) + (from_south - y) + (below - v);
         if constexpr (COLUMN_MATRIX)
-            if (t.mixes) change += brought(t.matrix + z * NZ, q, z);
+            if (t.mixes) change += brought(t.matrix + (z - first_level()) * NZ, q, z);
         if (EDGE) {
             pack &come = edge.come, &gone = edge.gone;
             change = change * mask;
@@ -379,6 +423,6 @@ static void transport(const Step& s, int64_t row, int64_t block, Worker& t) {
                 sums[2 * NS * NZ] = sum(plain(other - rhs) * f.weight[z]);
             }
         });
-        t.result[INFLOW][i] = edge.come, t.result[OUTFLOW][i] = edge.gone;
+        if (EDGE || first_level() + OWN_LEVELS >= NZ) t.result[INFLOW][i] = edge.come, t.result[OUTFLOW][i] = edge.gone;
     }
 }

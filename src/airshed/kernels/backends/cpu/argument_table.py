@@ -136,6 +136,12 @@ class ArgumentTable:
         step.sums = address(sums)
         step.sweeps, step.number = sweeps, which
 
+    def set_workspace(self, workspace: AnyArray) -> None:
+        """Set the working memory of a device, the same for all steps."""
+        self._kept["workspace"] = workspace
+        for step in self._steps:
+            step.workspace = address(workspace)
+
     def place(self, row: int, state: State) -> None:
         """Set only the addresses of the state."""
         parts = state.q, state.q_other, state.tendency, state.air, state.air_other, state.air_tendency

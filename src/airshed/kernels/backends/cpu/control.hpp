@@ -82,7 +82,7 @@ void airshed_rates(const double* temperature, const double* density, const doubl
     pack rate[RATES * NZ + 1], j[PHOTOLYSES + 1];
     const dpack sec = *(const dpack*)secant, lit = *(const dpack*)light;
     rate_functions(*(const dpack*)temperature, *(const dpack*)density, *(const dpack*)water, sec, lit, oxygen, nitrogen,
-                   (const dpack*)parameters, rate);
+                   (const dpack*)parameters, rate, 0);
     photolysis_functions(sec, lit, j);
     for (int r = 0; r < RATES; r++)
         for (int i = 0; i < W; i++) functions[r * W + i] = rate[r * NZ][i];

@@ -8,4 +8,6 @@ typedef long long int64_t;
 typedef unsigned long long uint64_t;
 typedef unsigned long long uintptr_t;
 #define INLINE_MEMBER __forceinline__
+#define UNROLLED _Pragma("unroll")
+#define SHARED_MEMORY(type, name) extern __shared__ type name[]     // its size is an argument of the launch
 #define __builtin_prefetch(...)

@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -20,14 +21,13 @@ from airshed.kernels.toolchain import build, declared, load
 WARP: Final = 32
 """Threads of a warp: columns of a pack."""
 
-WARPS: Final = 2
+WARPS: Final = 4
 """Warps of a block of threads; it affects only the speed."""
 
 SHIM_VARIABLE: Final = "AIRSHED_CUDA_SHIM"
 """Environment variable that replaces the GPU by the shim, for tests."""
 
-_SHIM_STACK: Final = 1 << 20
-STEP_KERNEL: Final = "airshed_step"
+_SHIM_STACK: Final = 1 << 17
 Kernel = Callable[[int, int], None]
 """Starts a kernel: the address of its argument, and the number of warps."""
 
@@ -44,10 +44,11 @@ class Device(Protocol):
     identity: str
     memory: Memory
 
-    def compile(self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL) -> Kernel:
+    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
         """Return a kernel of generated text.
 
         contract  whether products and sums may be fused
+        shared    bytes of shared memory for each warp
         Raises KernelError if the text does not compile.
         """
 
@@ -63,20 +64,30 @@ class Shim:
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
 
-    def compile(self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL) -> Kernel:
+    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
         """Return a kernel that runs on the CPU."""
-        sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n#define KERNEL {kernel}\n"
-        launch = header("backends/cuda/shim_launch.hpp")
-        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, launch])
-        library = declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), launch)
+        sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n"
+        launches = _launches(text)
+        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, launches])
+        library = declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), launches)
 
         def start(argument: int, warps: int) -> None:
-            library.airshed_launch(argument, -(-warps // self.warps), self.warps * WARP, self.seed)
+            blocks, memory = -(-warps // self.warps), self.warps * shared
+            getattr(library, f"airshed_launch_{kernel}")(argument, blocks, self.warps * WARP, memory, self.seed)
 
         return start
 
     def wait(self) -> None:
         """Return: kernels have ended when they return."""
+
+
+def _launches(text: str) -> str:
+    """Return functions of the host that start the kernels of a text."""
+    return "\n".join(
+        f'extern "C" void airshed_launch_{kernel}(const void* argument, int64_t blocks, int64_t threads, int64_t shared, '
+        f"int64_t seed) {{ shim::launch({kernel}, argument, blocks, threads, shared, uint64_t(seed)); }}"
+        for kernel in re.findall(r"__global__ void .*(airshed_\w+)\(", text)
+    )
 
 
 def _shim_flags(contract: bool) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cuda.device import STEP_KERNEL, WARP, WARPS, Kernel, device_text, machine_code
+from airshed.kernels.backends.cuda.device import WARP, WARPS, Kernel, device_text, machine_code
 from airshed.kernels.host import Memory, address
 
 _ADVICE: Final = {
@@ -93,19 +93,21 @@ class Gpu:
         self._steps = new_stream(driver)
         self.memory: Memory = ManagedMemory(driver, device)
 
-    def compile(self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL) -> Kernel:
+    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
         """Return a kernel of the GPU, which runs after all kernels that were started before."""
         driver = self._driver
         code = machine_code(device_text(text), self.architecture, contract=contract)
         function = driver.call("cuModuleGetFunction", driver.call("cuModuleLoadData", code), kernel.encode())
+        if shared:
+            limit = driver.bindings.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            driver.call("cuFuncSetAttribute", function, limit, WARPS * shared)
 
         def start(argument: int, warps: int) -> None:
             blocks = -(-warps // WARPS)
             values = np.array([argument], np.uint64)
             pointers = np.array([address(values)], np.uint64)
-            driver.call(
-                "cuLaunchKernel", function, blocks, 1, 1, WARPS * WARP, 1, 1, 0, self._steps, address(pointers), 0
-            )
+            sizes = blocks, 1, 1, WARPS * WARP, 1, 1, WARPS * shared
+            driver.call("cuLaunchKernel", function, *sizes, self._steps, address(pointers), 0)
 
         return start
 

@@ -4,7 +4,7 @@ The text of the step is that of the CPU with other packs (``backends/cuda/pack.h
 sun and adjoints are functions of the host, in the same memory layout.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -27,18 +27,44 @@ from airshed.kernels.step.arguments import Directions, Side
 from airshed.kernels.step.emit import CPU, Headers, emit
 from airshed.mechanism.network import ReactionNetwork
 
-STEP: Final = Headers(("backends/cuda/pack.hpp",), ("step/step.hpp", "backends/cuda/launch.hpp"))
-"""A step on a device."""
+TRANSPORT: Final = Headers(
+    ("backends/cuda/warp_of_columns.hpp", "backends/cuda/pack.hpp", "backends/cuda/levels.hpp"),
+    ("backends/cuda/workspace.hpp", "backends/cuda/transport_kernel.hpp"), "backends/cuda/elimination.hpp",
+)  # fmt: skip
+"""The explicit part of a step on a device, and the sums of blocks."""
+
+COLUMNS: Final = Headers(
+    ("backends/cuda/warp_of_levels.hpp", "backends/cuda/pack.hpp", "backends/cuda/levels.hpp"),
+    ("backends/cuda/workspace.hpp", "backends/cuda/column_kernel.hpp"), "backends/cuda/elimination.hpp",
+)  # fmt: skip
+"""The implicit part."""
+
+_TRANSPORT_BLOCKS: Final = 5
+"""Blocks of threads of transport that must fit on a multiprocessor, which limits registers."""
+
+_COLUMN_BLOCKS: Final = 4
+"""The same of columns."""
+
+_MOST_SHARED: Final = 24 * 1024
+"""Most bytes of a column in shared memory: a block of four columns fits into the 99 kB of every GPU since sm_80."""
+
+_FEW_SPECIES: Final = 16
+"""Species of a column in shared memory on their way between device memory and local memory."""
 
 _HOST: Final = Headers(CPU.first, ("backends/cpu/control.hpp",))
 """Functions of the host, without the step."""
 
 
 class LaunchQueue:
-    """Computes the steps of an argument table: a kernel for each step, and one wait for a batch."""
+    """Computes the steps of an argument table: some kernels for each step, and one wait for a batch.
 
-    def __init__(self, kernel: Kernel, device: Device, table: ArgumentTable, warps: int, *, edges: bool) -> None:
-        self._kernel, self._device, self._table, self._warps, self._edges = kernel, device, table, warps, edges
+    launches  kernels in their order, and the number of warps of each
+    """
+
+    def __init__(
+        self, launches: Sequence[tuple[Kernel, int]], device: Device, table: ArgumentTable, *, edges: bool
+    ) -> None:  # fmt: skip
+        self._launches, self._device, self._table, self._edges = launches, device, table, edges
         self._arrived, self._steps, self._interrupted = False, 0, False
 
     @property
@@ -74,7 +100,9 @@ class LaunchQueue:
         try:
             for _ in range(count):
                 self._steps += 1
-                self._kernel(self._table.address + self._steps % self._table.capacity * self._table.size, self._warps)
+                step = self._table.address + self._steps % self._table.capacity * self._table.size
+                for kernel, warps in self._launches:
+                    kernel(step, warps)
         finally:
             self._device.wait()  # kernels use memory of this object
         self._interrupted = False
@@ -82,10 +110,15 @@ class LaunchQueue:
 
 @dataclass(frozen=True)
 class DeviceStepKernel(StepKernel):
-    """The step of a mechanism on a device; `functions` are those of the host, `source` is the text of the CPU."""
+    """The step of a mechanism on a device; `functions` are those of the host, `source` is the text of the CPU.
+
+    transport  computes the explicit part of a step
+    implicit   compute the implicit part, and the sums of blocks; empty without a vertical part
+    """
 
     device: Device
-    step: Kernel
+    transport: Kernel
+    implicit: tuple[Kernel, ...]
 
     @cached_property
     def sums(self) -> DeviceSums:
@@ -105,7 +138,23 @@ class DeviceStepKernel(StepKernel):
         pool: ThreadPoolExecutor | None,
     ) -> LaunchQueue:  # fmt: skip
         """Return the queue of the steps of an argument table on the device."""
-        return LaunchQueue(self.step, self.device, table, layout.rows * layout.blocks, edges=bool(sides))
+        blocks, levels, sums = layout.rows * layout.blocks, self.shape.levels, self._sums
+        warps = blocks * WARP, blocks * -(-sums // WARP)
+        launches = [(self.transport, blocks * levels), *zip(self.implicit, warps, strict=False)]
+        if self.implicit:
+            table.set_workspace(layout.array((blocks, self.workspace_bytes), np.uint8))
+        return LaunchQueue(launches, self.device, table, edges=bool(sides))
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Working memory for each block: right-hand sides, and summands of the sums, see ``workspace.hpp``."""
+        levels, itemsize = self.shape.levels, np.dtype(self.dtype).itemsize
+        return len(self.network.species) * levels * WARP * itemsize + self._sums * max(levels, WARP) * 8
+
+    @property
+    def _sums(self) -> int:
+        """The number of sums of a block."""
+        return len(self.terms) * len(self.network.species) + len(self.shape.families)
 
 
 def compile_mechanism(
@@ -129,13 +178,53 @@ def compile_mechanism(
     )  # fmt: skip
     parts = plan.network, plan.schedule, plan.shape
     with timed(plan.seconds, "compile for the device"):
-        step = device.compile(emit(*parts, STEP).text, name=plan.name, contract=contract)
+        transport, implicit = _compiled_parts(plan, device, contract=contract)
     made: DeviceStepKernel = compiled(
         partial(
             DeviceStepKernel, plan.network, plan.shape, schedule=plan.schedule, terms=plan.terms, device=device,
-            step=step,
+            transport=transport, implicit=implicit,
         ),
         lambda: emit(*parts, _HOST), name=f"{plan.name}-host", units={"host": (1, ())},
         flags=() if contract else NO_CONTRACTION, seconds=plan.seconds,
     )  # fmt: skip
     return replace(made, source=emit(*parts))
+
+
+def _compiled_parts(plan: StepPlan, device: Device, *, contract: bool) -> tuple[Kernel, tuple[Kernel, ...]]:
+    """Return the kernel of the explicit part, and those of the implicit part and the sums."""
+    text = transport_text(plan)
+    compile_part = partial(device.compile, name=plan.name, contract=contract)
+    transport = compile_part(text, kernel="airshed_transport")
+    if not plan.shape.vertical:
+        return transport, ()
+    shared = _span(plan) * np.dtype(plan.shape.dtype).itemsize
+    columns = compile_part(columns_text(plan), kernel="airshed_columns", shared=shared)
+    return transport, (columns, compile_part(text, kernel="airshed_sums"))
+
+
+def transport_text(plan: StepPlan) -> str:
+    """Return the text of the explicit part, and of the sums of blocks; unit 1 of the text has no sweeps."""
+    return _part(plan, TRANSPORT, UNIT=1, TRANSPORT_BLOCKS=_TRANSPORT_BLOCKS)
+
+
+def columns_text(plan: StepPlan) -> str:
+    """Return the text of the implicit part."""
+    species = len(plan.network.species)
+    return _part(plan, COLUMNS, SPECIES=species, TILE=_tile(plan), SPAN=_span(plan), COLUMN_BLOCKS=_COLUMN_BLOCKS)
+
+
+def _part(plan: StepPlan, headers: Headers, **sizes: int) -> str:
+    lines = [f"#define {name} {size}" for name, size in sizes.items()]
+    return "\n".join([*lines, emit(plan.network, plan.schedule, plan.shape, headers).text])
+
+
+def _tile(plan: StepPlan) -> int:
+    """Return the number of species of a column in shared memory: all, or a few if they do not fit."""
+    species = len(plan.network.species)
+    fits = species * plan.shape.levels * np.dtype(plan.shape.dtype).itemsize <= _MOST_SHARED
+    return species if fits else min(species, _FEW_SPECIES)
+
+
+def _span(plan: StepPlan) -> int:
+    """Return the numbers from a column to the next one in shared memory: 4 modulo 16, to avoid bank conflicts."""
+    return -(-(_tile(plan) * plan.shape.levels - 4) // 16) * 16 + 4

@@ -6,14 +6,28 @@ typedef real pack;
 typedef double dpack;
 constexpr unsigned ALL = 0xffffffffu;
 
-INLINE int own_lane() { return threadIdx.x % W; }
+#ifndef OWN_LANE           // lane of this thread of packs in memory; in shuffles it is that of the warp
+#define OWN_LANE threadIdx.x % W
+#endif
+INLINE int own_lane() { return OWN_LANE; }
 INLINE pack splat(real number) { return number; }
 INLINE dpack dsplat(double number) { return number; }
 INLINE double fused(double a, double b, double c) { return fma(a, b, c); }
 INLINE float fused(float a, float b, float c) { return fmaf(a, b, c); }
 INLINE pack minimum(pack a, pack b) { return a < b ? a : b; }
 INLINE pack maximum(pack a, pack b) { return a > b ? a : b; }
+#if defined(__CUDA_ARCH__) && REAL_IS_DOUBLE
+INLINE pack reciprocal(pack x) {           // exact to about one unit in the last place for normal numbers, a third of the code of a division
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y = fma(y, fma(-x, y, 1.0), y);
+    return fma(y, fma(-x, y, 1.0), y);
+}
+#else
 INLINE pack reciprocal(pack x) { return real(1) / x; }
+#endif
+INLINE double product(double a, double b) { return __dmul_rn(a, b); }   // not fused into a sum
+INLINE float product(float a, float b) { return __fmul_rn(a, b); }
 INLINE pack to_real(dpack a) { return real(a); }
 INLINE dpack to_double(pack a) { return double(a); }
 INLINE double now() { return 0; }          // the parts of a step are not timed
@@ -44,11 +58,11 @@ INLINE pack from_east_1(pack here, pack east) { return from_east<1>(here, east);
 INLINE pack from_east_2(pack here, pack east) { return from_east<2>(here, east); }
 
 // The sum of all lanes as a tree, the same bits in all threads.
-INLINE double sum(pack lanes) {
-    double result = double(lanes);
-    for (int away = W / 2; away > 0; away /= 2) result += __shfl_xor_sync(ALL, result, away);
-    return result;
+NOINLINE double sum_of_lanes(double lanes) {
+    for (int away = W / 2; away > 0; away /= 2) lanes += __shfl_xor_sync(ALL, lanes, away);
+    return lanes;
 }
+INLINE double sum(pack lanes) { return sum_of_lanes(double(lanes)); }
 
 // ---- functions of formulas -----------------------------------------------------------------------------------------------------
 INLINE dpack vexp(dpack x) { return x < -700.0 ? 0.0 : exp(x > 700.0 ? 700.0 : x); }
@@ -85,10 +99,8 @@ template <class Number> struct Lanes {
     Number* first;
     INLINE_MEMBER Number& operator[](int64_t i) const { return first[i * W]; }
 };
-typedef Lanes<scalar> Values;
 typedef Lanes<const scalar> ConstValues;
-typedef Values RestrictedValues;
 INLINE value at(const scalar* base, int64_t offset) { return pack_at(base, offset); }
 INLINE value& value_in(scalar* base, int64_t offset) { return pack_in(base, offset); }
-INLINE Values values_at(scalar* base, int64_t offset) { return {base + offset + own_lane()}; }
+INLINE Lanes<scalar> values_at(scalar* base, int64_t offset) { return {base + offset + own_lane()}; }
 INLINE ConstValues values_at(const scalar* base, int64_t offset) { return {base + offset + own_lane()}; }

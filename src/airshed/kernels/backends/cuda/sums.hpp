@@ -12,7 +12,7 @@ template <class Number> INLINE_MEMBER double greatest_of(const Number* values, i
     return greatest;
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32) airshed_sums(const Summands* given) {
+extern "C" __global__ void __launch_bounds__(WARPS * 32) airshed_exact_sums(const Summands* given) {
     const Summands& s = *given;
     const int64_t groups = (s.columns + 31) / 32, ranges = (s.count + RANGE - 1) / RANGE;
     const int64_t number = int64_t(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32, n = number / (groups * ranges);

@@ -113,5 +113,5 @@ def device_sums(functions: ctypes.CDLL, device: Device) -> DeviceSums:
     functions  of the host
     Raises KernelError if the text does not compile.
     """
-    kernel = device.compile(TEXT, name="exact-sums", contract=False, kernel="airshed_sums")
+    kernel = device.compile(TEXT, kernel="airshed_exact_sums", name="exact-sums", contract=False)
     return DeviceSums(functions, device, kernel)
