@@ -55,6 +55,14 @@ class CUmem_advise(IntEnum):
     CU_MEM_ADVISE_SET_READ_MOSTLY = 1
 
 
+class CUmemLocationType(IntEnum):
+    CU_MEM_LOCATION_TYPE_DEVICE = 1
+
+
+class CUfunction_attribute(IntEnum):
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+
+
 class CUmemorytype(IntEnum):
     CU_MEMORYTYPE_HOST = 1
     CU_MEMORYTYPE_DEVICE = 2
@@ -66,9 +74,17 @@ class CUDA_MEMCPY2D:
     )  # fmt: skip
 
 
-ENUMS = CUresult, CUdevice_attribute, CUstream_flags, CUmemAttach_flags, CUmem_advise, CUmemorytype
+class CUmemLocation:
+    __slots__ = ("id", "type")
+
+
+ENUMS = (
+    CUresult, CUdevice_attribute, CUstream_flags, CUmemAttach_flags, CUmem_advise, CUmemorytype, CUmemLocationType,
+    CUfunction_attribute,
+)  # fmt: skip
 OK = CUresult.CUDA_SUCCESS
 LARGEST_PITCH = 2**31 - 1
+MOST_SHARED = 99 * 1024
 FREED = 0xDD
 """Value of the bytes of freed memory, which stays readable here."""
 
@@ -112,7 +128,7 @@ def answering(need: Need = Need.CONTEXT) -> Callable[[Callable[..., Any]], Calla
                 result = function(self, *arguments)
             except CallError as failure:
                 return (failure.status,) if function.__annotations__["return"] is None else (failure.status, None)
-            return (OK,) if result is None else (OK, result)
+            return (OK,) if result is None else (OK, *result) if name == "cuMemGetInfo" else (OK, result)
 
         return call
 
@@ -120,9 +136,10 @@ def answering(need: Need = Need.CONTEXT) -> Callable[[Callable[..., Any]], Calla
 
 
 class FakeDriver:
-    """The driver of some GPUs.
+    """The driver of some GPUs, with the names of CUDA 13.
 
     cards     their names
+    free      bytes of their memory that are free
     shared    whether the host can use managed memory during a kernel
     errors    function -> the error that its next call returns
     kernels   machine code -> the kernel, and a function of its argument that returns the addresses that it reads
@@ -131,10 +148,10 @@ class FakeDriver:
     copied    bytes copied to the host
     """
 
-    CUDA_MEMCPY2D = CUDA_MEMCPY2D
+    CUDA_MEMCPY2D, CUmemLocation = CUDA_MEMCPY2D, CUmemLocation
 
-    def __init__(self, cards: tuple[str, ...] = ("Card A",), *, shared: bool = True) -> None:
-        self.cards, self.shared = cards, shared
+    def __init__(self, cards: tuple[str, ...] = ("Card A",), *, shared: bool = True, free: int = 2**30) -> None:
+        self.cards, self.shared, self.free = cards, shared, free
         self.errors: dict[str, CUresult] = {}
         self.kernels: dict[bytes, tuple[Kernel, Callable[[int], Iterable[int]]]] = {}
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
@@ -144,6 +161,7 @@ class FakeDriver:
         self._memory: dict[int, Any] = {}
         self._streams: dict[int, list[Callable[[], None]]] = {}
         self._numbers = count(1000)
+        self._shared: dict[bytes, int] = {}
         for each in ENUMS:
             setattr(self, each.__name__, each)
 
@@ -189,7 +207,7 @@ class FakeDriver:
         return self.cards[device].encode().ljust(length, b"\0")
 
     @answering(Need.INITIALISED)
-    def cuDeviceGetUuid_v2(self, device: int) -> SimpleNamespace:
+    def cuDeviceGetUuid(self, device: int) -> SimpleNamespace:
         return SimpleNamespace(bytes=bytes([device] * 16))
 
     @answering(Need.INITIALISED)
@@ -202,6 +220,10 @@ class FakeDriver:
         self._local.context = context
 
     # ---- memory ----
+
+    @answering()
+    def cuMemGetInfo(self) -> tuple[int, int]:
+        return self.free, 2 * self.free
 
     @answering()
     def cuMemAllocManaged(self, size: int, flags: int) -> Pointer:
@@ -218,12 +240,12 @@ class FakeDriver:
         ctypes.memset(place, FREED, self.blocks.pop(place))
 
     @answering()
-    def cuMemAdvise(self, place: int, size: int, advice: CUmem_advise, device: int) -> None:
-        expect(self._holds(place, size) and isinstance(advice, CUmem_advise) and device in range(len(self.cards)))
+    def cuMemAdvise(self, place: int, size: int, advice: CUmem_advise, location: CUmemLocation) -> None:
+        expect(self._holds(place, size) and isinstance(advice, CUmem_advise) and self._is_device(location))
 
     @answering()
-    def cuMemPrefetchAsync(self, place: int, size: int, device: int, stream: int) -> None:
-        expect(self._holds(place, size) and device in range(len(self.cards)))
+    def cuMemPrefetchAsync(self, place: int, size: int, location: CUmemLocation, flags: int, stream: int) -> None:
+        expect(self._holds(place, size) and self._is_device(location) and flags == 0)
         self._queue(stream)
 
     @answering()
@@ -254,6 +276,11 @@ class FakeDriver:
         return module
 
     @answering()
+    def cuFuncSetAttribute(self, function: bytes, attribute: CUfunction_attribute, value: int) -> None:
+        expect(isinstance(attribute, CUfunction_attribute) and 0 < value <= MOST_SHARED)
+        self._shared[function] = value
+
+    @answering()
     def cuStreamCreate(self, flags: int) -> int:
         expect(flags == CUstream_flags.CU_STREAM_NON_BLOCKING)
         stream = next(self._numbers)
@@ -266,7 +293,8 @@ class FakeDriver:
         threads_z: int, shared: int, stream: int, parameters: int, extra: int,
     ) -> None:  # fmt: skip
         expect(all(isinstance(each, int) for each in (blocks, threads, parameters)) and 0 < threads <= 1024)
-        expect(blocks > 0 and blocks_y == blocks_z == threads_y == threads_z == 1 and shared == extra == 0)
+        expect(blocks > 0 and blocks_y == blocks_z == threads_y == threads_z == 1 and extra == 0)
+        expect(shared <= self._shared.get(function, 0))
         first = ctypes.c_uint64.from_address(parameters).value
         argument = ctypes.c_uint64.from_address(first).value  # parameters are copied at the launch
 
@@ -302,9 +330,28 @@ class FakeDriver:
         """Return whether a range lies in a live block."""
         return any(first <= place and place + size <= first + whole for first, whole in self.blocks.items())
 
+    def _is_device(self, location: CUmemLocation) -> bool:
+        return location.type is CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE and location.id in range(len(self.cards))
+
     def _queue(self, stream: int) -> list[Callable[[], None]]:
         expect(stream in self._streams, CUresult.CUDA_ERROR_INVALID_HANDLE)
         return self._streams[stream]
+
+
+class FakeDriver12(FakeDriver):
+    """The same with the names of CUDA 12, whose first versions have other parameters."""
+
+    cuDeviceGetUuid_v2 = FakeDriver.cuDeviceGetUuid
+    cuMemAdvise_v2 = FakeDriver.cuMemAdvise
+    cuMemPrefetchAsync_v2 = FakeDriver.cuMemPrefetchAsync
+
+    def __getattribute__(self, name: str) -> Any:
+        assert name not in SECOND, f"{name} has other parameters in CUDA 12"
+        return super().__getattribute__(name)
+
+
+SECOND = "cuDeviceGetUuid", "cuMemAdvise", "cuMemPrefetchAsync"
+"""Functions whose second version is called."""
 
 
 def run_by_shim(

@@ -23,14 +23,25 @@ from airshed.kernels.step.trial import compiled_step, random_trial
 from airshed.program.weights import two_step_weights
 
 from .conftest import network, toy_on_a_device
-from .fake_driver import CUDA_MEMCPY2D, ENUMS, OK, CUresult, FakeDriver, run_by_shim
+from .fake_driver import (
+    CUDA_MEMCPY2D,
+    ENUMS,
+    OK,
+    SECOND,
+    CUmemLocation,
+    CUresult,
+    FakeDriver,
+    FakeDriver12,
+    run_by_shim,
+)
 from .kinds import every
 from .test_cuda import same_bits
 
 
-@pytest.fixture
-def driver() -> FakeDriver:
-    return FakeDriver()
+@pytest.fixture(params=[FakeDriver, FakeDriver12], ids=["CUDA 13", "CUDA 12"])
+def driver(request: pytest.FixtureRequest) -> FakeDriver:
+    made: FakeDriver = request.param()
+    return made
 
 
 @pytest.fixture
@@ -41,7 +52,7 @@ def card(driver: FakeDriver) -> Gpu:
 def kernel_of(card: Gpu, driver: FakeDriver, function: Kernel, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """Return a function of Python as a kernel of the GPU."""
     monkeypatch.setattr(module, "machine_code", lambda *_, **__: driver.compile(function))
-    return card.compile("", name="test", contract=True)
+    return card.compile("", kernel="airshed_test", name="test", contract=True)
 
 
 def add_one(argument: int, warps: int) -> None:
@@ -64,6 +75,16 @@ def test_memory_is_zeroed_and_freed_with_the_last_array(card: Gpu, driver: FakeD
     gc.collect()
     assert driver.blocks == {}
     assert len(driver.named("cuMemFree")) == 1
+
+
+def test_more_memory_than_the_gpu_has_is_refused() -> None:
+    memory = Gpu(bindings=FakeDriver(free=3000)).memory
+    kept = memory.zeros(2000)
+    with pytest.raises(KernelError, match=r"more than 4e-06 GB of the 3e-06 GB that the GPU has free: take fewer cells"):
+        memory.zeros(2000)
+    del kept
+    gc.collect()
+    assert memory.zeros(2000).size == 2000
 
 
 def test_memory_is_made_prefetched_read_and_freed_on_any_thread(card: Gpu, driver: FakeDriver) -> None:
@@ -236,10 +257,10 @@ def test_a_kernel_has_as_many_blocks_as_its_warps_need(
 ) -> None:
     array, seen = card.memory.zeros(8), []
     kernel = kernel_of(card, driver, lambda argument, warps: seen.append(warps), monkeypatch)
-    for warps in (1, 2, 5):
+    for warps in (1, 4, 5):
         kernel(address(array), warps)
     card.wait()
-    assert seen == [2, 2, 6]
+    assert seen == [4, 4, 8]
 
 
 # ---- several GPUs ----
@@ -302,11 +323,13 @@ def test_the_stand_in_has_the_names_parameters_and_numbers_of_the_bindings() -> 
         assert {member.name: int(getattr(real, member.name)) for member in each} == {
             member.name: member for member in each
         }
-    assert set(CUDA_MEMCPY2D.__slots__) <= set(dir(bindings.CUDA_MEMCPY2D))
+    for each in (CUDA_MEMCPY2D, CUmemLocation):
+        assert set(each.__slots__) <= set(dir(getattr(bindings, each.__name__)))
     functions = [name for name in dir(FakeDriver) if name.startswith("cu")]
     assert len(functions) > 10
     for name in functions:
-        given = getattr(bindings, name).__doc__.partition("\n")[0].partition("(")[2].rpartition(")")[0]
+        function = getattr(bindings, f"{name}_v2" if name in SECOND else name, None) or getattr(bindings, name)
+        given = function.__doc__.partition("\n")[0].partition("(")[2].rpartition(")")[0]
         parameters = getattr(FakeDriver, name).__wrapped__.__code__.co_argcount - 1
         assert len([each for each in given.split(", ") if each]) == parameters, name
     assert OK == bindings.CUresult.CUDA_SUCCESS

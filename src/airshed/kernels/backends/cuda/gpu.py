@@ -44,7 +44,18 @@ class Driver:
             advice = _ADVICE.get(status.name, "").format(visible=os.environ.get("CUDA_VISIBLE_DEVICES", "not set"))
             said = f"{name} fails on the GPU: {(words or b'').decode() or 'unknown error'} ({status.name})"
             raise KernelError("; ".join(filter(None, [said, advice])))
-        return found[0] if found else None
+        return tuple(found) if len(found) > 1 else found[0] if found else None
+
+    def call_second(self, name: str, *arguments: Any) -> Any:
+        """Return the result of the second version of a function, which has the plain name in bindings of CUDA 13."""
+        second = f"{name}_v2"
+        return self.call(second if hasattr(self.bindings, second) else name, *arguments)
+
+    def location(self, ordinal: int) -> Any:
+        """Return the memory of a device as a location."""
+        location = self.bindings.CUmemLocation()
+        location.type, location.id = self.bindings.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, ordinal
+        return location
 
     def attribute(self, device: Any, name: str) -> int:
         """Return an attribute of a device by its name, without the prefix that all have."""
@@ -84,14 +95,15 @@ class Gpu:
 
     def __init__(self, place: int = 0, bindings: Any = None) -> None:
         self._driver = driver = Driver(bindings)
-        device = driver.device(place % driver.call("cuDeviceGetCount"))
+        ordinal = place % driver.call("cuDeviceGetCount")
+        device = driver.device(ordinal)
         self.card = driver.card(device)
-        self.identity = bytes(driver.call("cuDeviceGetUuid_v2", device).bytes).hex()
+        self.identity = bytes(driver.call_second("cuDeviceGetUuid", device).bytes).hex()
         major, minor = (driver.attribute(device, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
         self.architecture = f"sm_{major}{minor}"
         driver.context = driver.call("cuDevicePrimaryCtxRetain", device)
         self._steps = new_stream(driver)
-        self.memory: Memory = ManagedMemory(driver, device)
+        self.memory: Memory = ManagedMemory(driver, driver.location(ordinal))
 
     def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
         """Return a kernel of the GPU, which runs after all kernels that were started before."""
@@ -122,17 +134,28 @@ def new_stream(driver: Driver) -> Any:
 
 
 class ManagedMemory(Memory):
-    """Managed memory of a GPU."""
+    """Managed memory of a GPU: at most as much as it had free at the start.
 
-    def __init__(self, driver: Driver, device: Any) -> None:
-        self._driver, self._device = driver, device
+    A driver also grants more, and moves pages to and fro for each step, or stops.
+    """
+
+    def __init__(self, driver: Driver, location: Any) -> None:
+        self._driver, self._location = driver, location
+        self._most, _ = driver.call("cuMemGetInfo")
+        self.used = 0
         self._inputs, self._results = new_stream(driver), new_stream(driver)
 
     def zeros(self, size: int) -> npt.NDArray[np.uint8]:
-        """Return zeroed bytes, which are freed with the array."""
+        """Return zeroed bytes, which are freed with the array; raises KernelError if they exceed the free memory."""
+        if self.used + size > self._most:
+            needed, free = ((self.used + size) / 1e9, self._most / 1e9)
+            raise KernelError(
+                f"the case needs more than {needed:.3g} GB of the {free:.3g} GB that the GPU has free: "
+                f"{_ADVICE['CUDA_ERROR_OUT_OF_MEMORY']}"
+            )
         flag = self._driver.bindings.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
         place = int(self._driver.call("cuMemAllocManaged", max(size, 1), flag.value))
-        zeros = np.asarray(Block(self._driver, place, size))
+        zeros = np.asarray(Block(self, self._driver, place, size))
         zeros[...] = 0
         return zeros
 
@@ -144,9 +167,11 @@ class ManagedMemory(Memory):
         advice = self._driver.bindings.CUmem_advise.CU_MEM_ADVISE_SET_READ_MOSTLY
         for block in filter(None, {block_of(each): None for each in arrays}):
             if constant and not block.constant:
-                self._driver.call("cuMemAdvise", block.place, block.size, advice, self._device)
+                self._driver.call_second("cuMemAdvise", block.place, block.size, advice, self._location)
                 block.constant = True
-            self._driver.call("cuMemPrefetchAsync", block.place, block.size, self._device, self._inputs)
+            self._driver.call_second(
+                "cuMemPrefetchAsync", block.place, block.size, self._location, 0, self._inputs
+            )
 
     def holds(self, array: npt.NDArray[Any]) -> bool:
         """Return whether an array is in managed memory."""
@@ -177,11 +202,13 @@ class Block:
     constant  whether the host has a copy of all pages, since nothing writes the block any more
     """
 
-    def __init__(self, driver: Driver, place: int, size: int) -> None:
-        self._driver, self.place, self.size, self.constant = driver, place, size, False
+    def __init__(self, memory: ManagedMemory, driver: Driver, place: int, size: int) -> None:
+        self._memory, self._driver, self.place, self.size, self.constant = memory, driver, place, size, False
+        memory.used += size
         self.__array_interface__ = {"data": (place, False), "shape": (size,), "typestr": "|u1", "version": 3}
 
     def __del__(self) -> None:
+        self._memory.used -= self.size
         self._driver.bindings.cuCtxSetCurrent(self._driver.context)  # arrays are freed on any thread
         self._driver.bindings.cuMemFree(self.place)  # an error was reported by the call that caused it
 
