@@ -12,10 +12,10 @@ import pytest
 from airshed.kernels import arrays
 from airshed.kernels import toolchain as host
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
+from airshed.kernels.backends.cuda.cells import DeviceCellKernel, compile_chemistry
 from airshed.kernels.backends.cuda.device import Shim
 from airshed.kernels.backends.cuda.kernel import compile_mechanism as compile_for_device
-from airshed.kernels.cpp import header
-from airshed.kernels.toolchain import build, load
+from airshed.kernels.cells import emit as chemistry_emit
 from airshed.mechanism import ReactionNetwork, load_mechanism
 
 from .kinds import every, usual
@@ -48,10 +48,34 @@ def toy_on_a_device(warps: int = 2, seed: int = 1) -> StepKernel:
     return compile_for_device(found, 7, families=found.atoms, operators=operators, device=device)
 
 
+class ControlShim(Shim):
+    """Shim whose libraries also contain small kernels for tests of the shim; `loaded` is the newest library."""
+
+    loaded: ctypes.CDLL
+
+    def library(self, *texts: str, name: str, contract: bool) -> ctypes.CDLL:
+        """Return the library of a kernel."""
+        controls = (Path(__file__).parent / "data" / "shim_controls.cpp").read_text()
+        self.loaded = super().library(*texts, controls, name=name, contract=contract)
+        return self.loaded
+
+
+@cache
+def cells_on_a_device(
+    name: str, precision: str = "double", *, warps: int = 2, seed: int = 1, looped: bool = False
+) -> DeviceCellKernel:
+    """Return the chemistry of independent cells for the CUDA backend, through the shim."""
+    with pytest.MonkeyPatch.context() as patch:
+        if looped:
+            patch.setattr(chemistry_emit, "_LARGEST_UNROLLED", 0)
+        return compile_chemistry(network(name), precision, device=ControlShim(warps, seed))
+
+
 def shim_controls() -> ctypes.CDLL:
-    """Return small kernels for tests of the shim."""
-    text = (Path(__file__).parent / "data" / "shim_controls.cpp").read_text()
-    return load(build(text.replace("@shim@", header("backends/cuda/shim.hpp")), name="shim-controls"))
+    """Return small kernels for tests of the shim, which are part of the library of cells of the toy mechanism."""
+    device = cells_on_a_device("toy").device
+    assert isinstance(device, ControlShim)
+    return device.loaded
 
 
 @pytest.fixture

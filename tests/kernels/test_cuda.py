@@ -4,6 +4,7 @@ import ctypes
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepPlan
 from airshed.kernels.backends.cuda.device import WARP, compile_text, device_text
-from airshed.kernels.backends.cuda.kernel import STEP
+from airshed.kernels.backends.cuda.kernel import STEP, LaunchQueue
+from airshed.kernels.backends.cuda.memory import foreign_members
 from airshed.kernels.step.emit import emit
 from airshed.kernels.step.reference import StepResult
 from airshed.kernels.step.trial import compiled_step, difference, random_trial, reference_step, with_boundary
@@ -48,6 +50,24 @@ def test_neither_the_size_nor_the_order_of_blocks_changes_bits(warps: int, seed:
     usual, other = toy_on_a_device(), toy_on_a_device(warps, seed)
     trial = random_trial(usual, (3, 70), SECOND, seed=5, sweeps=2)
     assert same_bits(compiled_step(other, trial), compiled_step(usual, trial))
+
+
+def test_a_device_has_allocated_all_arrays_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, found = toy_on_a_device(), list[list[str]]()
+    usual = LaunchQueue.work
+
+    def work(queue: LaunchQueue, count: int, between: Callable[[], None] | None = None) -> None:
+        steps = queue._table._steps
+        changed = type(steps[0]).from_buffer_copy(steps[0])
+        changed.q = changed.temperature.start = np.zeros(1).ctypes.data
+        found.extend(foreign_members(each, queue._device.holds) for each in (*steps, changed))
+        usual(queue, count, between)
+
+    monkeypatch.setattr(LaunchQueue, "work", work)
+    compiled_step(kernel, random_trial(kernel, (2, 33), SECOND))
+    *steps, changed = found
+    assert not any(steps)
+    assert changed == ["q", "temperature.start"]
 
 
 def test_the_shim_exchanges_values_between_threads() -> None:

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from airshed.kernels.backends.cpu.cells import compile_chemistry
+from airshed.kernels.backends.cuda.cells import compile_chemistry
 from airshed.kernels.backends.cuda.device import WARP
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
 
 
 class CudaBackend:
-    """Steps on the device of this process; chemistry by Rosenbrock methods on the threads of the host.
+    """Steps and chemistry by Rosenbrock methods on the device of this process.
 
     width    columns in a pack: the threads of a warp
     devices  names of the devices that run stages

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
+from airshed.kernels.backends.cuda.memory import FreedMemory, ManagedMemory, MemoryBlocks, WorkingMemory
 from airshed.kernels.cache import writable_folder
 from airshed.kernels.cpp import header
-from airshed.kernels.host import host_memory
+from airshed.kernels.host import ALIGNMENT, address, host_memory
 from airshed.kernels.toolchain import build, declared, load
 
 WARP: Final = 32
@@ -33,24 +34,35 @@ SHIM_VARIABLE: Final = "AIRSHED_CUDA_SHIM"
 """Environment variable that replaces the GPU by the shim, for tests."""
 
 _SHIM_STACK: Final = 1 << 20
+STEP_KERNEL: Final = "airshed_step"
 Kernel = Callable[[int, int], None]
 """Starts a kernel: the address of its argument, and the number of warps."""
 
 
 class Device(Protocol):
-    """A device and its memory; `card` is its name."""
+    """A device and its memory; `card` is its name, `processors` the number of its multiprocessors."""
 
     card: str
+    processors: int
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
-        """Return the kernel ``airshed_step`` of generated text.
+    def compile(
+        self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL, size: int | None = None
+    ) -> Kernel:  # fmt: skip
+        """Return a kernel of generated text.
 
         contract  whether products and sums may be fused
+        size      bytes of a structure that is its argument; None for the address of one
         Raises KernelError if the text does not compile.
         """
 
     def memory(self, size: int) -> npt.NDArray[np.uint8]:
         """Return zeroed bytes that kernels and NumPy read and write."""
+
+    def holds(self, place: int) -> bool:
+        """Return whether an address lies in memory that :meth:`memory` returned and that is in use."""
+
+    def working_memory(self, size: int) -> WorkingMemory:
+        """Return uninitialised bytes that only kernels read and write."""
 
     def wait(self) -> None:
         """Wait until all started kernels have ended; raise KernelError for a failed one."""
@@ -61,23 +73,44 @@ class Shim:
 
     card = "a shim on the CPU, for tests"
 
+    processors = 1
+
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
+        self._blocks = MemoryBlocks()
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+    def compile(
+        self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL, size: int | None = None
+    ) -> Kernel:  # fmt: skip
         """Return a kernel that runs on the CPU."""
-        sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n"
-        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), text, header("backends/cuda/shim_launch.hpp")])
-        library = declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), whole)
+        library = self.library(f"#define KERNEL {kernel}", text, name=name, contract=contract)
 
         def start(argument: int, warps: int) -> None:
             library.airshed_launch(argument, -(-warps // self.warps), self.warps * WARP, self.seed)
 
         return start
 
+    def library(self, *texts: str, name: str, contract: bool) -> ctypes.CDLL:
+        """Return the library of a kernel."""
+        sizes, launch = (
+            f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n",
+            header("backends/cuda/shim_launch.hpp"),
+        )
+        whole = "\n".join([sizes, header("backends/cuda/shim.hpp"), *texts, launch])
+        return declared(load(build(whole, name=f"{name}-shim", extra_flags=_shim_flags(contract))), launch)
+
     def memory(self, size: int) -> npt.NDArray[np.uint8]:
         """Return zeroed bytes of the host."""
-        return host_memory(size)
+        return self._blocks.add(host_memory(size))
+
+    def holds(self, place: int) -> bool:
+        """Return whether an address lies in an array of :meth:`memory`: a GPU cannot read others."""
+        return self._blocks.holds(place)
+
+    def working_memory(self, size: int) -> WorkingMemory:
+        """Return bytes of the host, filled with NaN."""
+        filled = np.full(size + ALIGNMENT, 0xFF, np.uint8)
+        return WorkingMemory(address(filled) + -address(filled) % ALIGNMENT, filled)
 
     def wait(self) -> None:
         """Return: kernels have ended when they return."""
@@ -93,7 +126,7 @@ class Gpu:
     def __init__(self) -> None:
         from cuda.bindings import driver
 
-        self._driver = driver
+        self._driver, self._blocks = driver, MemoryBlocks()
         _call(driver.cuInit(0))
         device = _call(driver.cuDeviceGet(0))
         self._context = _call(driver.cuDevicePrimaryCtxRetain(device))
@@ -107,18 +140,23 @@ class Gpu:
         )  # fmt: skip
         self.architecture = f"sm_{major}{minor}"
         self.card = _call(driver.cuDeviceGetName(200, device)).split(b"\0")[0].decode()
+        self.processors = int(
+            _call(driver.cuDeviceGetAttribute(kinds.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))
+        )
 
-    def compile(self, text: str, *, name: str, contract: bool) -> Kernel:
+    def compile(
+        self, text: str, *, name: str, contract: bool, kernel: str = STEP_KERNEL, size: int | None = None
+    ) -> Kernel:  # fmt: skip
         """Return a kernel of the GPU."""
         code = machine_code(device_text(text), self.architecture, contract=contract)
         module = _call(self._driver.cuModuleLoadData(code))
-        function = _call(self._driver.cuModuleGetFunction(module, b"airshed_step"))
+        function = _call(self._driver.cuModuleGetFunction(module, kernel.encode()))
 
         def start(argument: int, warps: int) -> None:
             _call(self._driver.cuCtxSetCurrent(self._context))
             blocks = -(-warps // WARPS)
             values = np.array([argument], np.uint64)
-            pointers = np.array([values.ctypes.data], np.uint64)
+            pointers = np.array([values.ctypes.data if size is None else argument], np.uint64)
             _call(
                 self._driver.cuLaunchKernel(
                     function, blocks, 1, 1, WARPS * WARP, 1, 1, 0, 0, pointers.ctypes.data, 0
@@ -134,22 +172,20 @@ class Gpu:
         block = ManagedMemory(place, size, self._driver.cuMemFree)
         zeros = np.asarray(block)
         zeros[...] = 0
-        return zeros
+        return self._blocks.add(zeros)
+
+    def holds(self, place: int) -> bool:
+        """Return whether an address lies in an array of :meth:`memory`."""
+        return self._blocks.holds(place)
+
+    def working_memory(self, size: int) -> WorkingMemory:
+        """Return memory of the GPU."""
+        place = int(_call(self._driver.cuMemAlloc(size)))
+        return WorkingMemory(place, FreedMemory(place, self._driver.cuMemFree))
 
     def wait(self) -> None:
         """Wait until all started kernels have ended."""
         _call(self._driver.cuCtxSynchronize())
-
-
-class ManagedMemory:
-    """Managed memory as an array of NumPy, which holds this object."""
-
-    def __init__(self, place: int, size: int, free: Callable[[int], object]) -> None:
-        self._place, self._free = place, free
-        self.__array_interface__ = {"data": (place, False), "shape": (size,), "typestr": "|u1", "version": 3}
-
-    def __del__(self) -> None:
-        self._free(self._place)
 
 
 def device_text(text: str) -> str:

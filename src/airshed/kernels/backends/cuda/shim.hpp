@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <ucontext.h>
 #include <utility>
 #include <vector>
@@ -14,9 +15,10 @@ using std::fmod;
 
 #define __global__
 #define __launch_bounds__(threads)
+#define __constant__
+#define __grid_constant__
 #define INLINE_MEMBER inline
 
-struct Step;
 struct Three { unsigned x, y, z; };
 static Three threadIdx, blockIdx, blockDim;
 
@@ -31,11 +33,10 @@ struct Thread {
 };
 static std::vector<Thread> threads;
 static jmp_buf scheduler;
-static void (*kernel)(const Step*);
-static const Step* argument;
+static std::function<void()> kernel;       // with its argument
 
 static void enter() {
-    kernel(argument);
+    kernel();
     threads[threadIdx.x].ended = true;
     _longjmp(scheduler, 1);
 }
@@ -58,10 +59,10 @@ static double taken(unsigned lane) {
     return other.given[(own.exchanges - 1) % 2];
 }
 
-static void launch(void (*function)(const Step*), const Step* step, int64_t blocks, int64_t count, uint64_t seed) {
+static void run(std::function<void()> work, int64_t blocks, int64_t count, uint64_t seed) {
     std::vector<unsigned char> stacks(STACK * size_t(count));
     threads.assign(size_t(count), Thread{});
-    kernel = function, argument = step, blockDim = {unsigned(count), 1, 1};
+    kernel = work, blockDim = {unsigned(count), 1, 1};
     std::vector<unsigned> order;
     for (unsigned n = 0; n < blocks; n++) order.push_back(n);
     for (unsigned n = unsigned(blocks); n > 1; n--) {
@@ -90,8 +91,24 @@ static void launch(void (*function)(const Step*), const Step* step, int64_t bloc
             }
     }
 }
+
+// Starts a kernel with an argument at an address: a structure, or the address of one.
+template <class Argument> void launch(void (*function)(const Argument*), const void* argument, int64_t blocks, int64_t count, uint64_t seed) {
+    run([=] { function((const Argument*)argument); }, blocks, count, seed);
+}
+template <class Argument> void launch(void (*function)(Argument), const void* argument, int64_t blocks, int64_t count, uint64_t seed) {
+    run([=] { function(*(const Argument*)argument); }, blocks, count, seed);
+}
 }
 
+// The other threads of a block run before this one goes on.
+template <class T, class N> T atomicAdd(T* to, N more) {
+    const T before = *to;
+    *to += T(more);
+    if (!_setjmp(shim::threads[threadIdx.x].place)) _longjmp(shim::scheduler, 1);
+    return before;
+}
+[[noreturn]] static inline void __trap() { std::fprintf(stderr, "a kernel has stopped\n"), std::abort(); }
 template <class T> T __shfl_sync(unsigned, T x, int lane) { return shim::give(double(x)), T(shim::taken(unsigned(lane) % 32)); }
 template <class T> T __shfl_up_sync(unsigned, T x, int away) {
     const int lane = int(threadIdx.x % 32);
