@@ -1,24 +1,16 @@
-"""Chemistry of independent cells on the CUDA backend: time of calls, and the greatest difference from the CPU.
+"""Chemistry of independent cells on the CUDA backend: time of intervals, and the greatest difference from the CPU.
 
-    python -m validation.cuda.chemistry --out DIR              TS1 and EMEP on a GPU
-    AIRSHED_CUDA_SHIM=1 python -m validation.cuda.chemistry --out DIR --tiny     EMEP in 70 cells through the shim
-
-The cells have balanced air at noon, each species spread by a factor of two. A call integrates 30 s and starts with the
-last step of the previous call. It writes `chemistry.json`.
+The cells have balanced air at noon, each species spread by a factor of two. A call integrates an interval of 30 s, and
+starts with the last step of the previous call.
 """
 
-import argparse
-import json
 import time
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from benchmarks.chemistry.problem import Problem
 from benchmarks.chemistry.problems import problem
 
-from airshed.core.atomic import write_whole
 from airshed.kernels.backend import CellKernel
 from airshed.kernels.backends.cpu.cells import compile_chemistry as compile_for_cpu
 from airshed.kernels.backends.cuda.cells import DeviceCellKernel, compile_chemistry
@@ -82,25 +74,3 @@ def compare(
         "first interval [s]": there["seconds"][0], "difference": float(apart.max()),
         **{f"{kind} steps": {"device": there[kind], "core": here[kind]} for kind in ("accepted", "rejected")},
     }  # fmt: skip
-
-
-def measure(out: Path, *, tiny: bool) -> dict[str, Any]:
-    """Compare mechanisms and precisions; write the results after each."""
-    results: dict[str, Any] = {"device": present_device().card, "time": datetime.now(UTC).isoformat(), "parts": []}
-    parts = [("emep", 70, 2)] if tiny else [("ts1", 10_000, 30), ("emep", 10_000, 30), ("emep", 262_144, 4)]
-    for name, cells, intervals in parts:
-        for precision in ("double",) if tiny else ("double", "single"):
-            results["parts"].append(compare(name, cells, intervals, precision))
-            print(json.dumps(results["parts"][-1]), flush=True)
-            with write_whole(out / "chemistry.json") as file:
-                file.write_text(json.dumps(results, indent=1))
-    return results
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path())
-    parser.add_argument("--tiny", action="store_true", help="few cells, for the shim")
-    chosen = parser.parse_args()
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    measure(chosen.out, tiny=chosen.tiny)
