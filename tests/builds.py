@@ -131,10 +131,11 @@ def toy_usual() -> None:
 
 @build
 def toy_on_a_device() -> None:
-    """The same for the CUDA backend: both parts of the step through the shim, and its functions of the host."""
-    from tests.kernels.conftest import shim_controls, toy_on_a_device
+    """The same for the CUDA backend: the step and cells through the shim, and functions of the host."""
+    from tests.kernels.conftest import cells_on_a_device, shim_controls, toy_on_a_device
 
     _ = toy_on_a_device().sums
+    cells_on_a_device("toy")
     shim_controls()
 
 

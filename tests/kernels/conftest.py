@@ -12,8 +12,10 @@ import pytest
 from airshed.kernels import arrays
 from airshed.kernels import toolchain as host
 from airshed.kernels.backends.cpu.kernel import StepKernel, compile_mechanism
+from airshed.kernels.backends.cuda.cells import DeviceCellKernel, compile_chemistry
 from airshed.kernels.backends.cuda.device import Shim
 from airshed.kernels.backends.cuda.kernel import compile_mechanism as compile_for_device
+from airshed.kernels.cells import emit as chemistry_emit
 from airshed.kernels.cpp import header
 from airshed.kernels.toolchain import build, load
 from airshed.mechanism import ReactionNetwork, load_mechanism
@@ -46,6 +48,17 @@ def toy_on_a_device(warps: int = 2, seed: int = 1, levels: int = 7) -> StepKerne
     found, device = network("toy"), Shim(warps, seed)
     operators = every(len(found.species))
     return compile_for_device(found, levels, families=found.atoms, operators=operators, device=device)
+
+
+@cache
+def cells_on_a_device(
+    name: str, precision: str = "double", *, warps: int = 2, seed: int = 1, looped: bool = False
+) -> DeviceCellKernel:
+    """Return the chemistry of independent cells for the CUDA backend, through the shim."""
+    with pytest.MonkeyPatch.context() as patch:
+        if looped:
+            patch.setattr(chemistry_emit, "_LARGEST_UNROLLED", 0)
+        return compile_chemistry(network(name), precision, device=Shim(warps, seed))
 
 
 def shim_controls() -> ctypes.CDLL:

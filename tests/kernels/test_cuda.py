@@ -4,6 +4,7 @@ import ctypes
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -13,7 +14,8 @@ from airshed.core.errors import KernelError
 from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepKernel, StepPlan
 from airshed.kernels.backends.cuda import kernel as cuda_kernel
 from airshed.kernels.backends.cuda.device import WARP, Shim, compile_text, device_text
-from airshed.kernels.backends.cuda.kernel import columns_text, transport_text
+from airshed.kernels.backends.cuda.kernel import LaunchQueue, columns_text, transport_text
+from airshed.kernels.backends.cuda.memory import foreign_members
 from airshed.kernels.step.reference import StepResult
 from airshed.kernels.step.trial import (
     compiled_step,
@@ -94,6 +96,24 @@ def test_an_interrupted_step_leaves_no_state_to_continue_from(monkeypatch: pytes
     monkeypatch.undo()
     with pytest.raises(KernelError, match="its state is invalid"):
         stepper.step(*given)
+
+
+def test_a_device_has_allocated_all_arrays_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, found = toy_on_a_device(), list[list[str]]()
+    usual = LaunchQueue.work
+
+    def work(queue: LaunchQueue, count: int, between: Callable[[], None] | None = None) -> None:
+        steps = queue._table._steps
+        changed = type(steps[0]).from_buffer_copy(steps[0])
+        changed.q = changed.temperature.start = np.zeros(1).ctypes.data
+        found.extend(foreign_members(each, queue._device.memory.holds) for each in (*steps, changed))
+        usual(queue, count, between)
+
+    monkeypatch.setattr(LaunchQueue, "work", work)
+    compiled_step(kernel, random_trial(kernel, (2, 33), SECOND))
+    *steps, changed = found
+    assert not any(steps)
+    assert changed == ["q", "temperature.start"]
 
 
 def test_the_shim_exchanges_values_between_threads() -> None:

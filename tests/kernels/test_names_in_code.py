@@ -20,6 +20,7 @@ import airshed.kernels.cells.emit
 import airshed.kernels.step.emit
 from airshed.core.errors import AirshedError, KernelError
 from airshed.kernels import cpp as template
+from airshed.kernels.backends.cuda.cells import CELLS
 from airshed.kernels.cells.emit import ChemistryShape, emit_chemistry
 from airshed.kernels.layout import MechanismShape
 from airshed.kernels.schedule import schedule
@@ -56,9 +57,13 @@ def without_headers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def generated(network: ReactionNetwork) -> list[list[str]]:
-    """Return the generated code of a network: for columns, and for cells."""
+    """Return the generated code of a network: for columns, for cells, and for cells on a device."""
     columns = emit(network, schedule(network, 3), MechanismShape(8, "double", 4, network.atoms)).text
-    return [bare(columns), bare(emit_chemistry(network, ChemistryShape(8, "double")).text)]
+    cells = (
+        emit_chemistry(network, ChemistryShape(8, "double")),
+        emit_chemistry(network, ChemistryShape(32, "double"), CELLS),
+    )
+    return [bare(columns), *(bare(each.text) for each in cells)]
 
 
 Fields = Collection[str]

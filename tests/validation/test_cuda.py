@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from validation.cuda import measure, parts
+from validation.cuda import chemistry, measure, parts
 
+from airshed.kernels.backends.cuda.device import Shim
 from airshed.kernels.step.trial import compiled_step, difference, random_trial, reference_step
 
 SLEEPS = sys.executable, "-c", "import time; print('{\"begun\": 1}', flush=True); time.sleep(60)"
@@ -54,3 +55,11 @@ def test_copies_of_an_area_are_a_valid_trial() -> None:
     trial = parts.tiled(random_trial(kernel, (3, 5), parts.WEIGHTS), 3)
     assert trial.fields.q.shape == (5, 7, 9, 15)
     assert difference(compiled_step(kernel, trial), reference_step(trial), parts.WEIGHTS.g) < 1e-13
+
+
+@pytest.mark.thorough
+def test_cells_are_compared_with_the_cpu() -> None:
+    found = chemistry.compare("emep", 40, 2, "double", device=Shim())
+    assert 0.0 < found["difference"] < 1e-9
+    assert found["accepted steps"]["device"] == found["accepted steps"]["core"] > 1.0
+    assert min(found["device [s]"], found["core [s]"], found["first interval [s]"]) > 0.0

@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 from tests.builds import TOY
 from tests.kernels.kinds import every, usual
+from validation.cuda.chemistry import compare
 from validation.cuda.roofline import predictions
 
 import airshed
@@ -40,12 +41,16 @@ from airshed.kernels.step.trial import (
     with_boundary,
 )
 from airshed.mechanism import load_mechanism
+from airshed.mechanism.openatmos import has_musica
 from airshed.models.air.budget import FAMILIES
 from airshed.program.weights import two_step_weights
 from airshed.runtime.registry import load_case
 
 WEIGHTS: Final = two_step_weights(100.0, 100.0)
 TOLERANCE: Final = {"double": 1e-12, "single": 1e-4}
+CELLS_TOLERANCE: Final = {"double": 1e-6, "single": 1e-2}
+"""For cells, whose steps depend on a difference of nearly equal numbers, the error estimate."""
+
 REPEATS: Final = 7
 Result = dict[str, Any]
 
@@ -203,6 +208,19 @@ def _nanoseconds(kernel: StepKernel, trial: Trial) -> dict[str, float]:
     return {"median": statistics.median(times[2:]), "least": min(times[2:]), "most": max(times[2:])}
 
 
+def chemistry(sizes: Sizes) -> Iterator[Result]:
+    """Integrate cells by ROS3 over intervals of 30 s on the device and on a core of the CPU."""
+    cases = [("emep", 70, 2)] if sizes == TINY else [("ts1", 10_000, 30), ("emep", 262_144, 4)]
+    for precision in sizes.precisions:
+        for name, count, intervals in cases:
+            if name != "emep" and not has_musica():
+                yield {"mechanism": name, "skipped": "musica is not installed"}
+                continue
+            found = compare(name, count, intervals, precision)
+            yield found
+            assert_small(found["difference"], CELLS_TOLERANCE[precision])
+
+
 # ---- whole runs ------------------------------------------------------------------------------------------------------
 
 
@@ -228,7 +246,7 @@ def _largest(found: Array, expected: Array) -> float:
 
 
 PARTS: Final[dict[str, Callable[[Sizes], Iterator[Result]]]] = {
-    each.__name__: each for each in (facts, compile, parity, small, step, day)
+    each.__name__: each for each in (facts, compile, parity, small, step, chemistry, day)
 }
 
 

@@ -239,6 +239,18 @@ struct Cells {             // the cells of a call, and the settings of their int
 """
 """Chemistry of independent cells."""
 
+CELLS_DEVICE: Final = """
+struct CellCall {          // a call on a device
+    Cells cells;
+    Method method;
+    int64_t packs, warps;                  // of cells; that have working memory
+    uint8_t* memory;                       // working memory of each warp
+    int64_t bytes_of_warp;
+    uint64_t* taken;                       // number of cells that threads have taken
+};
+"""
+"""Chemistry of independent cells on a device; it uses :data:`CELLS`."""
+
 CELLS_ADJOINT: Final = """
 // Steps of cells in reverse. Further inputs follow those of the solver: derivatives of emissions, then of loss rates,
 // with respect to a scale factor.

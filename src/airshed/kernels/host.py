@@ -41,8 +41,8 @@ class Memory:
         constant  whether neither side writes them any more: then the host keeps its copy
         """
 
-    def holds(self, array: npt.NDArray[Any]) -> bool:
-        """Return whether kernels can read an array."""
+    def holds(self, place: int) -> bool:
+        """Return whether kernels can read an address."""
         return True
 
     def fetch(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -55,7 +55,7 @@ def still(
     """Compare in air that stays as it is; `twin`: its method, where that is another one."""
     kernel = chemistry(name)
     values, y = noon(kernel.network), state(kernel.network, seed)
-    solver = CellSolver(kernel, tableau, TOLERANCES)
+    solver = kernel.solver(tableau, TOLERANCES)
     steps = integrate(
         Cell.still(kernel.network, values), twin or tableau, y, 0.0, LENGTH,
         StepControl(TOLERANCES, most_steps=most, first=first),
@@ -93,7 +93,7 @@ def moving(
     cell = Cell(
         network, air, lambda t: spread(EMITTED, emission(t)), lambda t: spread(LOST, loss(t)), constant=forget
     )  # fmt: skip
-    solver = CellSolver(kernel, tableau, TOLERANCES, Sources(EMITTED, LOST), longest=longest)
+    solver = kernel.solver(tableau, TOLERANCES, Sources(EMITTED, LOST), longest=longest)
     steps = integrate(cell, tableau, y, 0.0, LENGTH, StepControl(TOLERANCES, longest, most_steps=most))
     return compare(solver, inputs, y, list(steps), most)
 

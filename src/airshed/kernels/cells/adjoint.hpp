@@ -16,10 +16,10 @@ struct Reversed {
     pack rate[NR + 1], source[2 * NS + 1];
 };
 
-INLINE const double* gain(const Cells& s, const Lanes& t) { return loss(s, t) + s.lost_count * W; }
+INLINE const double* gain(const Cells& s, const Worker& t) { return loss(s, t) + s.lost_count * W; }
 
 // Adds the contribution of f at y, with the current rate constants, to the adjoints of y, rate constants and sources.
-static void change_reversed(const Cells& s, const Lanes& t, const pack* y, const pack* bar_f, pack* bar_y, Reversed& b) {
+static void change_reversed(const Cells& s, const Worker& t, const pack* y, const pack* bar_f, pack* bar_y, Reversed& b) {
     tendency_reversed(t.k, y, bar_f, bar_y, b.rate);
     for (int64_t e = 0; e < s.emitted_count; e++) b.source[e] += real(1 / UNIT) * to_pack(gain(s, t) + e * W) * bar_f[s.emitted[e]];
     for (int64_t l = 0; l < s.lost_count; l++) {
@@ -31,7 +31,7 @@ static void change_reversed(const Cells& s, const Lanes& t, const pack* y, const
 }
 
 // Adds the contribution of J(y) and of loss rates in the matrix of a step: W K = R has the adjoint  v' dJ K.
-static void matrix_reversed(const Cells& s, const Lanes& t, const pack* stage, const pack* v, Reversed& b) {
+static void matrix_reversed(const Cells& s, const Worker& t, const pack* stage, const pack* v, Reversed& b) {
     product_reversed(t.k, t.y, stage, v, b.given, b.rate);
     for (int64_t l = 0; l < s.lost_count; l++) {
         const int n = s.lost[l];
@@ -41,7 +41,7 @@ static void matrix_reversed(const Cells& s, const Lanes& t, const pack* stage, c
 }
 
 // Recomputes the argument of stage i; adds the contribution of f there to it and to earlier stages.
-static void argument_reversed(const Cells& s, const Method& method, int64_t i, Lanes& t, Reversed& b) {
+static void argument_reversed(const Cells& s, const Method& method, int64_t i, Worker& t, Reversed& b) {
     for (int n = 0; n < NS; n++) t.next[n] = t.y[n], b.slope[n] = pack{};
     for (int64_t j = 0; j < i; j++)
         for (int n = 0; n < NS; n++) t.next[n] += real(method.a[i][j]) * t.stage[j][n];
@@ -52,7 +52,7 @@ static void argument_reversed(const Cells& s, const Method& method, int64_t i, L
         for (int n = 0; n < NS; n++) b.stage[j][n] += real(method.a[i][j]) * b.slope[n];
 }
 
-static void stage_reversed(const Cells& s, const Method& method, int64_t i, Lanes& t, Reversed& b) {
+static void stage_reversed(const Cells& s, const Method& method, int64_t i, Worker& t, Reversed& b) {
     const pack step = to_pack(t.step), inverse = real(1) / step, gamma = real(method.gamma_sum[i]) * step;
     pack* v = b.stage[i];
     solve_transposed(t.a, v);
@@ -63,7 +63,7 @@ static void stage_reversed(const Cells& s, const Method& method, int64_t i, Lane
 }
 
 // Repeats the step from t.y, up to its matrix and its stages.
-static void step_again(const Cells& s, const Method& method, Lanes& t) {
+static void step_again(const Cells& s, const Method& method, Worker& t) {
     if (s.degree > 0) rates_at(s, t, 0.0);
     change(s, t, t.y, t.f);
     if (s.degree > 0) {
@@ -74,7 +74,7 @@ static void step_again(const Cells& s, const Method& method, Lanes& t) {
 }
 
 // Lanes that are not active keep their adjoints.
-static void step_reversed(const Cells& s, const Method& method, mask active, Lanes& t, Reversed& b) {
+static void step_reversed(const Cells& s, const Method& method, mask active, Worker& t, Reversed& b) {
     step_again(s, method, t);
     for (int n = 0; n < NS; n++) {
         // the sign of the recorded step, since round-off may change it in the repeated one
@@ -94,7 +94,7 @@ static void step_reversed(const Cells& s, const Method& method, mask active, Lan
 }
 
 // Loads the step of each lane with a number counted from its last one; returns the lanes that have it.
-static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t number, Lanes& t, pack* kept) {
+static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t number, Worker& t, pack* kept) {
     mask active = {};
     for (int lane = 0; lane < lanes_in(s, p); lane++) {
         const int64_t cell = p * W + lane;
@@ -107,7 +107,7 @@ static mask load_steps(const Cells& s, const Record& record, int64_t p, int64_t 
     return active;
 }
 
-static void begin_pack(const Cells& s, const Backward& out, int64_t p, Lanes& t, Reversed& b) {
+static void begin_pack(const Cells& s, const Backward& out, int64_t p, Worker& t, Reversed& b) {
     std::memset((void*)&b, 0, sizeof b);
     t.y = t.state[0], t.next = t.state[1];
     for (int lane = 0; lane < W; lane++) t.time[lane] = s.start, t.step[lane] = 1.0;
@@ -134,14 +134,14 @@ static void end_pack(const Cells& s, const Backward& out, int64_t p, const Rever
 
 extern "C" {
 int64_t airshed_reversed_bytes(int64_t inputs, int64_t degree) {
-    return sizeof(Lanes) + sizeof(Reversed) + 192 + (degree + 3) * inputs * W * (int64_t)sizeof(double);
+    return sizeof(Worker) + sizeof(Reversed) + 192 + (degree + 3) * inputs * W * (int64_t)sizeof(double);
 }
 
 // Adjoints of packs [first, last). `memory`: airshed_reversed_bytes(), aligned to 64.
 void airshed_reverse(const Cells* cells, const Method* method, const Backward* out, int64_t first, int64_t last, void* memory) {
     const FlushDenormals flush;
     const Cells& s = *cells;
-    Lanes& t = *(Lanes*)memory;
+    Worker& t = *(Worker*)memory;
     Reversed& b = *(Reversed*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     t.input = (double*)(((uintptr_t)(&b + 1) + 63) & ~(uintptr_t)63);
     t.earlier = t.input + s.input_count * W, t.series = t.earlier + s.input_count * W;

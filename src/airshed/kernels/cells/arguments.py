@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from airshed.core.arrays import Array
 from airshed.core.errors import KernelError
-from airshed.kernels.host import AnyArray, aligned_zeros
+from airshed.kernels.host import HOST, AnyArray, Memory, aligned_zeros
 from airshed.mechanism.network import ReactionNetwork
 
 if TYPE_CHECKING:
@@ -111,10 +111,14 @@ class CellSteps:
     rejected: npt.NDArray[np.int32]
 
     @classmethod
-    def zeros(cls, packs: int, width: int) -> "CellSteps":
-        """Return the state of cells without earlier steps."""
-        shape = packs, width
-        return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+    def zeros(cls, packs: int, width: int, memory: Memory = HOST) -> "CellSteps":
+        """Return the state of cells without earlier steps; memory: its allocator."""
+
+        def zeros(dtype: npt.DTypeLike) -> AnyArray:
+            return aligned_zeros((packs, width), dtype, memory)
+
+        step, reached = (zeros(np.float64).view(np.float64) for _ in range(2))
+        return cls(step, reached, zeros(np.int32).view(np.int32), zeros(np.int32).view(np.int32))
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,11 @@ class CellAdjoints:
     adjoint: AnyArray
     rates: AnyArray
     sources: AnyArray
+
+
+def input_names(network: ReactionNetwork) -> tuple[str, ...]:
+    """Return the names of the inputs of a cell: its air, then the open parameters of the mechanism."""
+    return AIR_INPUTS + tuple(each.name for each in network.parameters)
 
 
 @dataclass(frozen=True)

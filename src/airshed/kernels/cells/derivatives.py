@@ -21,13 +21,12 @@ from airshed.formula.tree import Binary, Expression, Number
 from airshed.kernels import abi
 from airshed.kernels.cells.emit import (
     ChemistrySource,
-    Statements,
     balanced,
     element,
-    in_chunks,
     signed_sum,
 )
 from airshed.kernels.cells.sparsity import Elimination
+from airshed.kernels.cells.statements import Statements, in_chunks
 from airshed.kernels.cpp import Coefficients, GeneratedText, described, header, inline, render
 from airshed.mechanism.network import ReactionNetwork
 

@@ -4,11 +4,11 @@ Vectors are in the order of elimination, so that factorisation and solution read
 readable: each statement has a comment with its reaction or species.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from math import inf
 from typing import Final
 
 from airshed.formula.factoring import LONGEST_SUM, product, total
@@ -16,17 +16,14 @@ from airshed.formula.tree import ZERO, Binary, Expression, Negate, Number, Symbo
 from airshed.kernels import abi
 from airshed.kernels.cells.positivity import HELD, REFLECTED, overdrawn
 from airshed.kernels.cells.sparsity import Elimination, eliminate, pattern_of
+from airshed.kernels.cells.statements import Statements, group, in_chunks
 from airshed.kernels.cpp import Coefficients, GeneratedText, comment, described, header, inline, render
 from airshed.kernels.host import vector_doubles
 from airshed.kernels.layout import Shape
 from airshed.kernels.rates import rate_code
 from airshed.mechanism.network import ReactionNetwork
 
-_STATEMENTS: Final = 96  # per generated function: compile time grows faster than linearly with the length
 _RATES: Final = 80  # reactions per generated function of rate constants
-_NEAR: Final = 256  # packs within reach of one signed byte, for instructions with offsets in packs
-_POINTERS: Final = 12  # that fit into registers
-_ELEMENT: Final = re.compile(r"\b([akxyf])\[(\d+)\]")
 _LARGEST_UNROLLED: Final = 12_000  # operations of the largest factorisation in straight-line code
 
 
@@ -57,31 +54,56 @@ class ChemistrySource:
     unrolled: bool
 
 
-Statements = list[str]
+@dataclass(frozen=True)
+class Headers:
+    """Headers of the code of cells for a processor: vectors before the generated functions, and the solver after them.
+
+    doubles  lanes of a vector of doubles
+    longest  [characters] most text of a generated function with several statements
+    loads    most loads of statements that are computed before the first of them is stored; 0: each is stored
+    structures  those of the solver
+    """
+
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+    doubles: int
+    longest: float = inf
+    loads: int = 0
+    structures: str = abi.CELLS
+
+
+CPU: Final = Headers(
+    ("step/pack.hpp", "backends/cpu/cell_vectors.hpp"),
+    ("backends/cpu/cell_worker.hpp", "cells/rosenbrock.hpp", "backends/cpu/cell_queue.hpp"), vector_doubles(),
+)  # fmt: skip
+"""Cells on the CPU."""
+
 SignedProduct = tuple[float, Expression]
 
 
-def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape) -> ChemistrySource:
+def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape, headers: Headers = CPU) -> ChemistrySource:
     """Return the complete translation unit of a mechanism for independent cells."""
     elimination = eliminate(pattern_of(network))
     writer = _Writer(network, elimination)
     unrolled = elimination.operations <= _LARGEST_UNROLLED
+    together = partial(group, most=headers.loads)
     parts = {
-        "tendency": writer.tendency(),
+        "tendency": together(writer.tendency()),
         "jacobian": writer.jacobian() if shape.inspected or not unrolled else [],
         "factor": writer.factor() if unrolled else [],
-        "forward": writer.forward() if unrolled else [],
-        "backward": writer.backward() if unrolled else [],
+        "forward": together(writer.forward()) if unrolled else [],
+        "backward": together(writer.backward()) if unrolled else [],
     }
     text = render(
-        "cells/chemistry.cpp.jinja", network=network, shape=shape, doubles=vector_doubles(),
+        "cells/chemistry.cpp.jinja", network=network, shape=shape, doubles=min(shape.width, headers.doubles),
         elimination=elimination, coefficients=writer.coefficients,
         unrolled=unrolled, tables=None if unrolled else _tables(elimination),
-        chunks={name: in_chunks(statements) for name, statements in parts.items()}, rates=_rates(network, shape.unit),
+        chunks={name: in_chunks(statements, headers.longest) for name, statements in parts.items()},
+        rates=_rates(network, shape.unit, together),
         orders=[len(reactants) for reactants in network.reactant_indices],
         reflected=REFLECTED, held=HELD, overdrawn=overdrawn(network),
-        pack=header("step/pack.hpp"), structures=GeneratedText(abi.declarations(abi.CELLS)),
-        body=header("cells/rosenbrock.hpp"),
+        pack=header(*headers.first), structures=GeneratedText(abi.declarations(headers.structures)),
+        body=header(*headers.last),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
     return ChemistrySource(text, elimination, operations, unrolled)
@@ -243,7 +265,7 @@ def _tables(matrix: Elimination) -> dict[str, list[int]]:
     }
 
 
-def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
+def _rates(network: ReactionNetwork, unit: float, together: Callable[[Statements], Statements]) -> list[Statements]:
     """Rate constants for concentrations in a unit; each function has several reactions and shares common factors."""
     names = [each.name for each in network.parameters]
     chunks = []
@@ -254,24 +276,5 @@ def _rates(network: ReactionNetwork, unit: float) -> list[Statements]:
             factor = unit ** (len(network.reactant_indices[number]) - 1)
             scaled = result if factor == 1.0 else f"{result} * {factor!r}"
             stores.append(f"store(k, {number}, {scaled});   // {described(network.reactions[number])}")
-        chunks.append([*statements, *stores])
+        chunks.append([*statements, *together(stores)])
     return chunks
-
-
-def in_chunks(statements: Statements) -> list[Statements]:
-    """Split statements into the bodies of functions."""
-    return [_near(statements[first : first + _STATEMENTS]) for first in range(0, len(statements), _STATEMENTS)]
-
-
-def _near(statements: Statements) -> Statements:
-    """Address packs relative to near pointers, whose offsets take one byte of an instruction rather than four."""
-    found = {(match[1], int(match[2]) // _NEAR) for text in statements for match in _ELEMENT.finditer(text)}
-    if len(found) > _POINTERS:
-        return statements
-
-    def near(match: re.Match[str]) -> str:
-        window, number = divmod(int(match[2]), _NEAR)
-        return f"{match[1]}{window}[{number - _NEAR // 2}]"
-
-    pointers = [f"NEAR({name}, {window}, {(window * _NEAR) + _NEAR // 2});" for name, window in sorted(found)]
-    return [*pointers, *(_ELEMENT.sub(near, text) for text in statements)]

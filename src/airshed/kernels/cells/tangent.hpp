@@ -11,7 +11,7 @@ struct Changed {
     pack y[NS + 1], next[NS + 1], f[NS + 1], stage[MOST_STAGES][NS + 1], k[NR + 1];
 };
 
-static void argument_along(const Method& method, int64_t i, Lanes& t, Changed& d) {
+static void argument_along(const Method& method, int64_t i, Worker& t, Changed& d) {
     for (int n = 0; n < NS; n++) t.next[n] = t.y[n], d.next[n] = d.y[n], d.f[n] = pack{};
     for (int64_t j = 0; j < i; j++)
         for (int n = 0; n < NS; n++) {
@@ -20,7 +20,7 @@ static void argument_along(const Method& method, int64_t i, Lanes& t, Changed& d
         }
 }
 
-static void stage_along(const Method& method, int64_t i, Lanes& t, Changed& d) {
+static void stage_along(const Method& method, int64_t i, Worker& t, Changed& d) {
     if (i == 0 || method.evaluates[i]) {
         argument_along(method, i, t, d);
         tendency_along(t.k, t.next, d.k, d.next, d.f);
@@ -35,7 +35,7 @@ static void stage_along(const Method& method, int64_t i, Lanes& t, Changed& d) {
 }
 
 // Loads the length of the step of each lane with a number; returns the lanes that have it.
-static mask load_lengths(const Record& record, int64_t p, int64_t number, Lanes& t) {
+static mask load_lengths(const Record& record, int64_t p, int64_t number, Worker& t) {
     mask active = {};
     for (int lane = 0; lane < W; lane++) {
         const int64_t cell = p * W + lane;
@@ -47,14 +47,14 @@ static mask load_lengths(const Record& record, int64_t p, int64_t number, Lanes&
 }
 
 // Lanes that are not active are unchanged.
-static void repeat_step(const Cells& s, const Method& method, mask active, Lanes& t) {
+static void repeat_step(const Cells& s, const Method& method, mask active, Worker& t) {
     change(s, t, t.y, t.f);
     stages(s, method, t);
     finish<1>(s, method, t);
     for (int n = 0; n < NS; n++) t.y[n] = active ? above_zero(n, t.next[n]) : t.y[n];
 }
 
-static void step_along(const Cells& s, const Method& method, mask active, const pack* kept, Lanes& t, Changed& d) {
+static void step_along(const Cells& s, const Method& method, mask active, const pack* kept, Worker& t, Changed& d) {
     change(s, t, t.y, t.f);
     stages(s, method, t);
     for (int64_t i = 0; i < method.stages; i++) stage_along(method, i, t, d);
@@ -65,7 +65,7 @@ static void step_along(const Cells& s, const Method& method, mask active, const 
     }
 }
 
-static void begin_pack(const Cells& s, int64_t p, Lanes& t) {
+static void begin_pack(const Cells& s, int64_t p, Worker& t) {
     t.y = t.state[0], t.next = t.state[1];
     std::memcpy((void*)t.series, s.inputs + p * s.input_count * W, s.input_count * W * sizeof(double));
     std::memcpy((void*)t.input, t.series, s.input_count * W * sizeof(double));
@@ -76,7 +76,7 @@ static void begin_pack(const Cells& s, int64_t p, Lanes& t) {
     }
 }
 
-static void repeat_pack(const Cells& s, const Method& method, const Along& given, int64_t p, int64_t most, Lanes& t) {
+static void repeat_pack(const Cells& s, const Method& method, const Along& given, int64_t p, int64_t most, Worker& t) {
     for (int r = 0; r < NR; r++) t.k[r] *= real(given.factors[r]);
     double* const y = given.y + p * NS * W;
     for (int species = 0; species < NS; species++) t.y[place_of_species[species]] = in_unit(y + species * W, 1 / UNIT);
@@ -84,7 +84,7 @@ static void repeat_pack(const Cells& s, const Method& method, const Along& given
     for (int species = 0; species < NS; species++) out_of_unit(y + species * W, t.y[place_of_species[species]], UNIT);
 }
 
-static void pack_along(const Cells& s, const Method& method, const Along& given, int64_t p, int64_t most, Lanes& t, Changed& d) {
+static void pack_along(const Cells& s, const Method& method, const Along& given, int64_t p, int64_t most, Worker& t, Changed& d) {
     const Record& record = *given.record;
     for (int r = 0; r < NR; r++) d.k[r] = t.k[r] * real(given.factors[r]);
     double* const change = given.y + p * NS * W;
@@ -104,14 +104,14 @@ static void pack_along(const Cells& s, const Method& method, const Along& given,
 
 extern "C" {
 int64_t airshed_along_bytes(int64_t inputs) {
-    return sizeof(Lanes) + sizeof(Changed) + 192 + 2 * inputs * W * (int64_t)sizeof(double);
+    return sizeof(Worker) + sizeof(Changed) + 192 + 2 * inputs * W * (int64_t)sizeof(double);
 }
 
 // All packs: replay or, with `changes`, the tangent. `memory`: airshed_along_bytes(), aligned to 64.
 void airshed_along(const Cells* cells, const Method* method, const Along* along, int64_t changes, int64_t packs, void* memory) {
     const FlushDenormals flush;
     const Cells& s = *cells;
-    Lanes& t = *(Lanes*)memory;
+    Worker& t = *(Worker*)memory;
     Changed& d = *(Changed*)(((uintptr_t)(&t + 1) + 63) & ~(uintptr_t)63);
     t.input = (double*)(((uintptr_t)(&d + 1) + 63) & ~(uintptr_t)63);
     t.series = t.input + s.input_count * W;

@@ -16,7 +16,6 @@ from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cpu.compiled import CompiledKernel, compiled
 from airshed.kernels.cells.arguments import (
-    AIR_INPUTS,
     MOST_STEPS,
     NO_EXTRAS,
     NO_SOURCES,
@@ -28,6 +27,7 @@ from airshed.kernels.cells.arguments import (
     Concentrations,
     Sources,
     Tolerances,
+    input_names,
     list_of_cells,
 )
 from airshed.kernels.cells.derivatives import emit_reverse, emit_tangent
@@ -54,7 +54,7 @@ class CellKernel(CompiledKernel[ChemistryShape, ChemistrySource]):
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the inputs of a cell: its air, then the open parameters of the mechanism."""
-        return AIR_INPUTS + tuple(each.name for each in self.network.parameters)
+        return input_names(self.network)
 
     @cached_property
     def reverse(self) -> CellDerivative:
@@ -251,7 +251,7 @@ class CellSolver:
 
     def _run(self, cells: Any, packs: int, degree: int) -> None:
         function = self.kernel.functions.airshed_chemistry
-        self._reserve(self.kernel.functions.airshed_lanes_bytes(self.inputs, degree))
+        self._reserve(self.kernel.functions.airshed_worker_bytes(self.inputs, degree))
         size = max(1, min(_PACKS_IN_PIECE, packs // (2 * self.threads)))
         edges = [*range(0, packs, size), packs]
         pieces = np.array(list(pairwise(edges)), np.int64).reshape(-1, 2)

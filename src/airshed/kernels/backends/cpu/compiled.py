@@ -19,24 +19,26 @@ Kernel = TypeVar("Kernel")
 
 
 @dataclass(frozen=True)
-class CompiledKernel(Generic[AnyShape, AnySource]):
-    """A mechanism as compiled code.
-
-    library   paths of the compiled code and of its readable source
-    seconds   wall time of each stage by name
-    """
+class GeneratedKernel(Generic[AnyShape, AnySource]):
+    """A mechanism as code; seconds: wall time of each stage of its compilation by name."""
 
     network: ReactionNetwork
     shape: AnyShape
     source: AnySource
-    library: BuiltLibrary
-    functions: ctypes.CDLL
     seconds: dict[str, float]
 
     @property
     def dtype(self) -> type[np.floating]:
         """NumPy type of the state."""
         return self.shape.dtype
+
+
+@dataclass(frozen=True)
+class CompiledKernel(GeneratedKernel[AnyShape, AnySource]):
+    """A mechanism as compiled code of the host; library: paths of the compiled code and of its readable source."""
+
+    library: BuiltLibrary
+    functions: ctypes.CDLL
 
 
 Units = Mapping[str, tuple[int, tuple[str, ...]]]

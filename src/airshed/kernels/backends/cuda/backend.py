@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from airshed.kernels.backends.cpu.cells import compile_chemistry
+from airshed.kernels.backends.cuda.cells import compile_chemistry
 from airshed.kernels.backends.cuda.device import WARP, Device, present_device
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
 
 
 @dataclass(frozen=True)
 class CudaBackend:
-    """Steps on the device of this process; chemistry by Rosenbrock methods on the threads of the host.
+    """Steps and chemistry by Rosenbrock methods on the device of this process.
 
     place    index of this process among those of the machine, which share its GPUs
     width    columns in a pack: the threads of a warp

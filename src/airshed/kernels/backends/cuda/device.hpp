@@ -1,5 +1,6 @@
 // device.hpp: types that NVRTC does not provide. Functions without a mark are functions of the device (--device-as-default-execution-space).
 typedef signed char int8_t;
+typedef unsigned char uint8_t;
 typedef short int16_t;
 typedef unsigned short uint16_t;
 typedef int int32_t;

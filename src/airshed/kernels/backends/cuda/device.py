@@ -11,11 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+import numpy as np
+
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
+from airshed.kernels.backends.cuda.memory import ShimMemory, WorkingMemory
 from airshed.kernels.cache import writable_folder
 from airshed.kernels.cpp import header
-from airshed.kernels.host import HOST, Memory
+from airshed.kernels.host import ALIGNMENT, Memory, address
 from airshed.kernels.toolchain import build, declared, load
 
 WARP: Final = 32
@@ -35,22 +38,30 @@ Kernel = Callable[[int, int], None]
 class Device(Protocol):
     """A device.
 
-    card      its name
-    identity  the same for all processes that use this device, and for no other device
-    memory    memory of the arrays of steps
+    card        its name
+    identity    the same for all processes that use this device, and for no other device
+    processors  number of its multiprocessors
+    memory      memory of the arrays of steps
     """
 
     card: str
     identity: str
+    processors: int
     memory: Memory
 
-    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
+    def compile(
+        self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0, size: int | None = None
+    ) -> Kernel:  # fmt: skip
         """Return a kernel of generated text.
 
         contract  whether products and sums may be fused
         shared    bytes of shared memory for each warp
+        size      bytes of a structure that is its argument; None for the address of one
         Raises KernelError if the text does not compile.
         """
+
+    def working_memory(self, size: int) -> WorkingMemory:
+        """Return uninitialised bytes that only kernels read and write."""
 
     def wait(self) -> None:
         """Wait until all started kernels have ended; raise KernelError for a failed one."""
@@ -59,12 +70,15 @@ class Device(Protocol):
 class Shim:
     """The CPU: g++ and ``shim.hpp``; `warps` of a block of threads and the `seed` of the order of blocks for tests."""
 
-    card, identity, memory = "a shim on the CPU, for tests", f"shim {os.getpid()}", HOST
+    card, identity, processors = "a shim on the CPU, for tests", f"shim {os.getpid()}", 1
 
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
+        self.memory: Memory = ShimMemory()
 
-    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
+    def compile(
+        self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0, size: int | None = None
+    ) -> Kernel:  # fmt: skip
         """Return a kernel that runs on the CPU."""
         sizes = f"#define WARPS {WARPS}\n#define STACK_BYTES {_SHIM_STACK}\n"
         launches = _launches(text)
@@ -76,6 +90,11 @@ class Shim:
             getattr(library, f"airshed_launch_{kernel}")(argument, blocks, self.warps * WARP, memory, self.seed)
 
         return start
+
+    def working_memory(self, size: int) -> WorkingMemory:
+        """Return bytes of the host, filled with NaN."""
+        filled = np.full(size + ALIGNMENT, 0xFF, np.uint8)
+        return WorkingMemory(address(filled) + -address(filled) % ALIGNMENT, filled)
 
     def wait(self) -> None:
         """Return: kernels have ended when they return."""

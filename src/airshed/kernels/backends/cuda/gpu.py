@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cuda.device import WARP, WARPS, Kernel, device_text, machine_code
+from airshed.kernels.backends.cuda.memory import MemoryBlocks, WorkingMemory
 from airshed.kernels.host import Memory, address
 
 _ADVICE: Final = {
@@ -101,11 +102,14 @@ class Gpu:
         self.identity = bytes(driver.call_second("cuDeviceGetUuid", device).bytes).hex()
         major, minor = (driver.attribute(device, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
         self.architecture = f"sm_{major}{minor}"
+        self.processors = driver.attribute(device, "MULTIPROCESSOR_COUNT")
         driver.context = driver.call("cuDevicePrimaryCtxRetain", device)
         self._steps = new_stream(driver)
         self.memory: Memory = ManagedMemory(driver, driver.location(ordinal))
 
-    def compile(self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0) -> Kernel:
+    def compile(
+        self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0, size: int | None = None
+    ) -> Kernel:  # fmt: skip
         """Return a kernel of the GPU, which runs after all kernels that were started before."""
         driver = self._driver
         code = machine_code(device_text(text), self.architecture, contract=contract)
@@ -117,11 +121,16 @@ class Gpu:
         def start(argument: int, warps: int) -> None:
             blocks = -(-warps // WARPS)
             values = np.array([argument], np.uint64)
-            pointers = np.array([address(values)], np.uint64)
+            pointers = np.array([address(values) if size is None else argument], np.uint64)
             sizes = blocks, 1, 1, WARPS * WARP, 1, 1, WARPS * shared
             driver.call("cuLaunchKernel", function, *sizes, self._steps, address(pointers), 0)
 
         return start
+
+    def working_memory(self, size: int) -> WorkingMemory:
+        """Return memory of the GPU."""
+        allocation = Allocation(self._driver, int(self._driver.call("cuMemAlloc", size)))
+        return WorkingMemory(allocation.place, allocation)
 
     def wait(self) -> None:
         """Wait until all started kernels have ended; raise KernelError for a failed one."""
@@ -142,22 +151,22 @@ class ManagedMemory(Memory):
     def __init__(self, driver: Driver, location: Any) -> None:
         self._driver, self._location = driver, location
         self._most, _ = driver.call("cuMemGetInfo")
-        self.used = 0
+        self._blocks = MemoryBlocks()
         self._inputs, self._results = new_stream(driver), new_stream(driver)
 
     def zeros(self, size: int) -> npt.NDArray[np.uint8]:
         """Return zeroed bytes, which are freed with the array; raises KernelError if they exceed the free memory."""
-        if self.used + size > self._most:
-            needed, free = ((self.used + size) / 1e9, self._most / 1e9)
+        if self._blocks.size + size > self._most:
+            needed, free = (self._blocks.size + size) / 1e9, self._most / 1e9
             raise KernelError(
                 f"the case needs more than {needed:.3g} GB of the {free:.3g} GB that the GPU has free: "
                 f"{_ADVICE['CUDA_ERROR_OUT_OF_MEMORY']}"
             )
         flag = self._driver.bindings.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
         place = int(self._driver.call("cuMemAllocManaged", max(size, 1), flag.value))
-        zeros = np.asarray(Block(self, self._driver, place, size))
+        zeros = np.asarray(Block(self._driver, place, size))
         zeros[...] = 0
-        return zeros
+        return self._blocks.add(zeros)
 
     def prefetch(self, arrays: Iterable[npt.NDArray[Any]], *, constant: bool) -> None:
         """Start to copy the blocks of arrays to the GPU, during the steps of earlier inputs.
@@ -173,9 +182,9 @@ class ManagedMemory(Memory):
                 "cuMemPrefetchAsync", block.place, block.size, self._location, 0, self._inputs
             )
 
-    def holds(self, array: npt.NDArray[Any]) -> bool:
-        """Return whether an array is in managed memory."""
-        return block_of(array) is not None
+    def holds(self, place: int) -> bool:
+        """Return whether an address lies in an array of this memory."""
+        return self._blocks.holds(place)
 
     def fetch(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a copy of an array that kernels write: only its rows move, and no page.
@@ -196,21 +205,27 @@ class ManagedMemory(Memory):
         return result
 
 
-class Block:
+class Allocation:
+    """Memory of a GPU at an address, freed with this object."""
+
+    def __init__(self, driver: Driver, place: int) -> None:
+        self._driver, self.place = driver, place
+
+    def __del__(self) -> None:
+        self._driver.bindings.cuCtxSetCurrent(self._driver.context)  # arrays are freed on any thread
+        self._driver.bindings.cuMemFree(self.place)  # an error was reported by the call that caused it
+
+
+class Block(Allocation):
     """Block of managed memory as an array of NumPy, which holds this object.
 
     constant  whether the host has a copy of all pages, since nothing writes the block any more
     """
 
-    def __init__(self, memory: ManagedMemory, driver: Driver, place: int, size: int) -> None:
-        self._memory, self._driver, self.place, self.size, self.constant = memory, driver, place, size, False
-        memory.used += size
+    def __init__(self, driver: Driver, place: int, size: int) -> None:
+        super().__init__(driver, place)
+        self.size, self.constant = size, False
         self.__array_interface__ = {"data": (place, False), "shape": (size,), "typestr": "|u1", "version": 3}
-
-    def __del__(self) -> None:
-        self._memory.used -= self.size
-        self._driver.bindings.cuCtxSetCurrent(self._driver.context)  # arrays are freed on any thread
-        self._driver.bindings.cuMemFree(self.place)  # an error was reported by the call that caused it
 
 
 def block_of(array: npt.NDArray[Any]) -> Block | None:

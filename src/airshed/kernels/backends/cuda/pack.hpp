@@ -98,6 +98,9 @@ INLINE void set_lane(pack& a, int64_t lane, real number) { if (own_lane() == lan
 template <class Number> struct Lanes {
     Number* first;
     INLINE_MEMBER Number& operator[](int64_t i) const { return first[i * W]; }
+    INLINE_MEMBER Lanes operator+(int64_t i) const { return {first + i * W}; }
+    INLINE_MEMBER operator Lanes<const Number>() const { return {first}; }
+    INLINE_MEMBER explicit operator Number*() const { return first; }
 };
 typedef Lanes<const scalar> ConstValues;
 INLINE value at(const scalar* base, int64_t offset) { return pack_at(base, offset); }

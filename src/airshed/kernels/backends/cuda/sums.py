@@ -72,7 +72,7 @@ class DeviceSums(ExactSums):
         return float(greatest.max())
 
     def _is_on_device(self, values: Array) -> bool:
-        return values.size > 0 and self.device.memory.holds(values)
+        return values.size > 0 and self.device.memory.holds(address(values))
 
     def _run(self, task: int, values: AnyArray, scale: Array | None = None) -> npt.NDArray[np.uint64]:
         """Return the result of a task, after the steps that write the summands."""

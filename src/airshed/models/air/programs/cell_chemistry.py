@@ -118,12 +118,12 @@ class CellChemistry:
             levels, layout.blocks, layout.last_lanes, self._species * levels * width, width, levels * width,
             mixing_ratios=True,
         )  # fmt: skip
-        self.steps = CellSteps.zeros(self.packs, width)
+        self.steps = CellSteps.zeros(self.packs, width, layout.memory)
         self.first = np.zeros((len(self.limits), self.packs, width))
         self.counts, self.wall = CellCounts(), 0.0
-        self.extra = aligned_zeros((self.packs, followed, width), layout.dtype)
+        self.extra = layout.array((self.packs, followed, width), layout.dtype)
         self._work = np.zeros(layout.rows * layout.blocks)
-        self._inputs = aligned_zeros((layout.rows, layout.blocks, levels, solver.inputs, width), np.float64)
+        self._inputs = layout.array((layout.rows, layout.blocks, levels, solver.inputs, width), np.float64)
         lanes = np.arange(layout.blocks * width).reshape(layout.blocks, 1, width) < layout.columns
         self._in_use = np.broadcast_to(lanes, (layout.rows, layout.blocks, levels, width)).reshape(self.packs, width)
 
