@@ -1,6 +1,6 @@
 """The interface between models and compiled code: the names that other packages use.
 
-A backend is a folder of ``backends/`` whose module ``backend`` has a class ``BACKEND``. It compiles a mechanism to a
+A backend is a folder of ``backends/`` whose module ``backend`` has a ``BACKEND``. It compiles a mechanism to a
 :class:`StepKernel`, which provides the memory layout of a grid, steppers with their adjoints and tangents, and exact
 sums. It also compiles a mechanism to a :class:`CellKernel`, which creates solvers of independent cells. The names below
 are those of the CPU backend. Classes of another backend have the same public members. They store arrays in memory that
@@ -44,4 +44,4 @@ def backend(name: str = "cpu", place: int = 0) -> Backend:
             name = "cuda" if gpus() else "cpu"
         except KernelError:
             name = "cpu"
-    return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND(place))
+    return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND.at(place))

@@ -42,9 +42,9 @@ def test_without_a_gpu_there_are_no_trials(tmp_path: Path, monkeypatch: pytest.M
     def never(_: object) -> airshed.Case:
         raise AssertionError("built")
 
-    monkeypatch.setattr(placements, "gpu", without_gpu)
+    monkeypatch.setattr(placements, "gpus", without_gpu)
     assert device_trials(small_case(tmp_path, run={"device": "auto"}), never, SingleRank()) == {}
-    monkeypatch.setattr(placements, "gpu", lambda: "a card")
+    monkeypatch.setattr(placements, "gpus", lambda: "a card")
     with pytest.raises(AssertionError, match="built"):
         device_trials(small_case(tmp_path, run={"device": "auto"}), never, SingleRank())
 
@@ -60,7 +60,7 @@ def test_a_case_is_placed_on_a_device_or_on_both(tmp_path: Path) -> None:
 
 
 def test_placements_without_a_gpu_are_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placements, "gpu", without_gpu)
+    monkeypatch.setattr(placements, "gpus", without_gpu)
     (table,) = placement_report(airshed.load_case("tracer-rotation")).tables
     ((placement, transport, others, moves, predicted, measured),) = table.rows
     assert (placement, moves) == ("all on cpu", None)

@@ -38,6 +38,10 @@ class CudaBackend:
         """Compiles the step of a mechanism for the device, see :func:`.kernel.compile_mechanism`."""
         return partial(compile_mechanism, device=self.device)
 
+    def at(self, place: int) -> "CudaBackend":
+        """Return the backend of a process by its index among those of the machine."""
+        return CudaBackend(place)
 
-BACKEND: Final = CudaBackend
-"""The class of the CUDA backend."""
+
+BACKEND: Final = CudaBackend()
+"""The CUDA backend of a process that is alone on its machine."""
