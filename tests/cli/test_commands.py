@@ -263,7 +263,7 @@ def test_kernel_show_prints_what_a_run_compiles_and_what_is_not_balanced() -> No
     nitrogen = [line for line in heading[2:] if re.match(r"//.* N +[-+]\d", line)]
     assert [line[line.index("<") + 1 :].split(">")[0] for line in nitrogen] == ["R162", "R164"]
     assert "// atoms that the others make" not in airshed("kernel", "show", "tracer").stdout
-    assert re.search(r"for \(int z = 0; z < NZ; z\+\+\)   // N\n +t\.imbalance\[0\] \+= ", shown)
+    assert re.search(r"EACH_LEVEL\(z\)   // N\n +t\.imbalance\[0\] \+= ", shown)
     assert "constexpr int FAMILIES = 2;" in shown
     for reaction in network.reactions:
         label = f"<{reaction.label}>"
