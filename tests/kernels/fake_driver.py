@@ -38,6 +38,7 @@ class CUresult(IntEnum):
 
 
 class CUdevice_attribute(IntEnum):
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
     CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89
@@ -200,7 +201,7 @@ class FakeDriver:
     @answering(Need.INITIALISED)
     def cuDeviceGetAttribute(self, attribute: CUdevice_attribute, device: int) -> int:
         expect(isinstance(attribute, CUdevice_attribute) and device in range(len(self.cards)))
-        return {75: 9, 76: 0, 89: int(self.shared)}[attribute]
+        return {16: 132, 75: 9, 76: 0, 89: int(self.shared)}[attribute]
 
     @answering(Need.INITIALISED)
     def cuDeviceGetName(self, length: int, device: int) -> bytes:
@@ -227,12 +228,12 @@ class FakeDriver:
 
     @answering()
     def cuMemAllocManaged(self, size: int, flags: int) -> Pointer:
-        expect(size > 0 and flags == CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL)
-        memory = (ctypes.c_uint8 * size)()
-        place = ctypes.addressof(memory)
-        ctypes.memset(place, FREED, size)  # memory is not zeroed
-        self._memory[place], self.blocks[place] = memory, size
-        return Pointer(place)
+        expect(flags == CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL)
+        return self._allocated(size)
+
+    @answering()
+    def cuMemAlloc(self, size: int) -> Pointer:
+        return self._allocated(size)
 
     @answering()
     def cuMemFree(self, place: int) -> None:
@@ -329,6 +330,14 @@ class FakeDriver:
     def _holds(self, place: int, size: int) -> bool:
         """Return whether a range lies in a live block."""
         return any(first <= place and place + size <= first + whole for first, whole in self.blocks.items())
+
+    def _allocated(self, size: int) -> Pointer:
+        expect(size > 0)
+        memory = (ctypes.c_uint8 * size)()
+        place = ctypes.addressof(memory)
+        ctypes.memset(place, FREED, size)  # memory is not zeroed
+        self._memory[place], self.blocks[place] = memory, size
+        return Pointer(place)
 
     def _is_device(self, location: CUmemLocation) -> bool:
         return location.type is CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE and location.id in range(len(self.cards))

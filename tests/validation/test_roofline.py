@@ -42,7 +42,7 @@ def test_production_and_loss_are_those_of_the_generated_text() -> None:
     kernel = toy_on_a_device()
     found = count(kernel)
     assert (found.loads, found.chemistry) == text_counts(kernel.source.text) > (0, 0)
-    assert found.rates >= len(re.findall(r"^    k\[\d+ \* NZ\] = ", kernel.source.text, re.MULTILINE)) > 0
+    assert found.rates >= len(re.findall(r"^    k\[\d+ \* NZ \+ z\] = ", kernel.source.text, re.MULTILINE)) > 0
     other = replace(kernel.network, reactions=kernel.network.reactions[1:])
     assert count(replace(kernel, network=other)).loads != found.loads, "the negative control"
 
