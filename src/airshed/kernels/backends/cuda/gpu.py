@@ -178,9 +178,7 @@ class ManagedMemory(Memory):
             if constant and not block.constant:
                 self._driver.call_second("cuMemAdvise", block.place, block.size, advice, self._location)
                 block.constant = True
-            self._driver.call_second(
-                "cuMemPrefetchAsync", block.place, block.size, self._location, 0, self._inputs
-            )
+            self._driver.call_second("cuMemPrefetchAsync", block.place, block.size, self._location, 0, self._inputs)
 
     def holds(self, place: int) -> bool:
         """Return whether an address lies in an array of this memory."""
