@@ -102,9 +102,10 @@ class Shim:
 
 def _launches(text: str) -> str:
     """Return functions of the host that start the kernels of a text."""
+    sizes = "int64_t blocks, int64_t threads, int64_t shared, int64_t seed"
     return "\n".join(
-        f'extern "C" void airshed_launch_{kernel}(const void* argument, int64_t blocks, int64_t threads, '
-        f"int64_t shared, int64_t seed) {{ shim::launch({kernel}, argument, blocks, threads, shared, uint64_t(seed)); }}"
+        f'extern "C" void airshed_launch_{kernel}(const void* argument, {sizes}) '
+        f"{{ shim::launch({kernel}, argument, blocks, threads, shared, uint64_t(seed)); }}"
         for kernel in re.findall(r"__global__ void .*(airshed_\w+)\(", text)
     )
 
