@@ -13,7 +13,7 @@ from airshed.core.errors import AirshedError
 
 EXPLODING = "#DEFVAR\nA = IGNORE; B = IGNORE;\n#EQUATIONS\n<1> A = 2 A : 1e3;\n"
 CASE: dict[str, Any] = {
-    "grid": {"area": {"lon": [0, 8], "lat": [0, 4]}, "spacing": "1 deg", "layers": ["500 m"]},
+    "grid": {"area": {"lon": [0, 8], "lat": [0, 4]}, "spacing": "1 deg", "layers": ["500 m", "1000 m"]},
     "time": {"start": "2022-01-01T00:00:00Z", "length": "1 h", "step": "600 s"},
     "meteorology": {"kind": "uniform"},
     "chemistry": {"mechanism": "exploding.eqn", "integrator": "strang"},

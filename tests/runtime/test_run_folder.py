@@ -15,7 +15,7 @@ DOCS = (Path(__file__).parents[2] / "docs" / "reference" / "output.md").read_tex
 TABLE = DOCS[DOCS.index("| path |") : DOCS.index("\n\n", DOCS.index("| path |"))]
 DOCUMENTED = [name for row in TABLE.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
 CASE: dict[str, Any] = {
-    "grid": {"area": {"lon": [0, 4], "lat": [0, 4]}, "spacing": "1 deg", "layers": ["500 m"]},
+    "grid": {"area": {"lon": [0, 4], "lat": [0, 4]}, "spacing": "1 deg", "layers": ["500 m", "1000 m"]},
     "time": {"start": "2022-01-01T00:00:00Z", "length": "1 h", "step": "600 s"},
     "meteorology": {"kind": "uniform"},
     "chemistry": {"mechanism": "tracer"},

@@ -84,7 +84,7 @@ def test_a_field_has_dims_unit_coordinates_and_time():
 def test_a_field_does_not_change_when_the_run_goes_on(tmp_path):
     """Also where one species, one level and a full row of columns would let it lie in the state itself."""
     (tmp_path / "one.spc").write_text("#DEFVAR\nSMOKE = IGNORE;\n")
-    grid = {"area": {"lon": [0, 8], "lat": [0, 3]}, "spacing": "1 deg", "layers": ["500 m"]}
+    grid = {"area": {"lon": [0, 8], "lat": [0, 3]}, "spacing": "1 deg", "layers": ["500 m", "1000 m"]}
     case = airshed.Case.from_dict(settings(grid=grid, chemistry={"mechanism": "one.spc"}), base=tmp_path)
     simulation = airshed.Simulation(case, STEADY, xr.Dataset({"SMOKE": 1e-9}))
     before = simulation["SMOKE"]
