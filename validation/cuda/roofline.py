@@ -1,31 +1,27 @@
-"""Predicted time of a whole step on a GPU, from counted bytes and operations.
+"""Predicted time of a whole step on a GPU, from counted bytes of its kernels.
 
     python -m validation.cuda.roofline        the tables of the README
 
-A floor is the time in which the counted numbers pass device memory, or in which the instructions are issued.
-The expected range divides it by the shares of the floor that kernels of the same kind reached in the study of layouts.
-Two designs of a step are counted:
-
-    single  one kernel, a thread for each column, whose working memory is in device memory where caches are too small
-    split   transport writes right-hand sides, rate functions and exchange; a second kernel reads them for the sweeps,
-            with the mixing ratios in shared memory
+Bytes pass device memory, each array once, and the unit of a multiprocessor for loads, stores, shuffles and shared
+memory. The floor of a kernel is the longer of both times. The expected range divides it by the shares that similar
+kernels reached in the study of layouts. The README compares the instructions of the compiled code.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
-from typing import Final, Literal, Protocol, get_args
+from itertools import product
+from typing import Final
 
+import numpy as np
 from tests.kernels.kinds import usual
 
 from airshed.core.report import Cell, markdown_table
 from airshed.formula.factoring import factored
-from airshed.formula.tree import Call, Expression, operations, ordered, symbols
-from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepPlan
+from airshed.formula.tree import symbols
+from airshed.kernels.backends.cpu.kernel import LARGEST_GROUP, StepKernel, StepPlan
 from airshed.kernels.backends.cuda.device import WARP
 from airshed.kernels.cells.emit import ChemistryShape, emit_chemistry
-from airshed.kernels.cells.tableau import ROS3, Tableau
-from airshed.kernels.layout import MechanismShape
+from airshed.kernels.cells.tableau import ROS3
 from airshed.kernels.operators import members
 from airshed.kernels.rates import rate_table
 from airshed.kernels.step.emit import operand
@@ -33,118 +29,82 @@ from airshed.mechanism import load_mechanism
 from airshed.mechanism.network import ReactionNetwork
 from airshed.models.air.budget import FAMILIES
 
-FACES: Final = 5
-"""Faces of a cell that its thread computes, the west and south ones again."""
+MOVED: Final = 30
+"""Numbers of a species in a cell of transport: loads (13), stores (3) and shuffles (14)."""
 
-FACE: Final = 14
-"""Additions, products and comparisons of a face."""
+SWEPT: Final = 11
+"""Loads and stores of a species in a sweep without the operands of production and loss, from the code for sm_90."""
 
-UPDATE: Final = 16
-"""Operations of the tendency of a cell, its right-hand side, and the start of the sweeps."""
+TREE: Final = 5
+"""Shuffles of the sum of the lanes of a warp."""
 
-SOLVE: Final = 26
-"""Operations of a species in a sweep by elimination, with sums of budgets, without production and loss."""
-
-REDUCTION: Final = 90
-"""The same by parallel cyclic reduction, a thread for each level."""
-
-LONG: Final = 20
-"""Operations of a division or an exponential."""
-
-ELIMINATION: Final = 6
-"""Numbers of a species that elimination writes, and substitution reads."""
-
-AIR: Final = 5
-"""Numbers of the air of a cell that pass memory: now, other and tendency, of which two are read and written."""
-
-OF_COLUMN: Final = 4
-"""Numbers of a cell that sweeps read, without rates: exchange with both neighbours, density, and the weight in sums."""
-
-FUSED: Final = 2
-"""Most operations of an instruction: a product and a sum."""
-
+Step = StepKernel | StepPlan
 Share = tuple[float, float]
-"""Worst and best share of the floor that kernels of the study reached in double precision."""
+"""Worst and best share of the floor."""
+
+UNIT: Final = 128 * 132 * 1.98e9
+"""Bytes per second that pass the units of all multiprocessors of both cards."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Card:
-    """A GPU: measured bandwidth [B/s], and instructions in double precision per second, without tensor cores.
+    """A GPU: its measured bandwidth [B/s], and shares of transport by precision, and of cells.
 
-    transport, sweeps  columns fastest in blocks of 32 at worst, levels fastest in blocks at best
-    operands           of sweeps whose operands all come from device memory;  cells  of Rosenbrock methods
+    transport  with columns fastest in blocks of 32; the worst is 13 % less for blocks at the edge of the area
     """
 
     name: str
     bandwidth: float
-    instructions: float
-    transport: Share
-    sweeps: Share
-    operands: Share
+    transport: Mapping[str, Share]
     cells: Share
 
 
-H100: Final = Card("H100", 2.96e12, 17e12, (0.35, 0.65), (0.16, 0.37), (0.9, 1.1), (0.45, 1.0))
-H200: Final = Card("H200", 4.32e12, 17e12, (0.27, 0.55), (0.11, 0.27), (0.8, 0.95), (0.35, 1.0))
+H100: Final = Card("H100", 2.96e12, {"double": (0.345, 0.50), "single": (0.30, 0.40)}, (0.45, 1.0))
+H200: Final = Card("H200", 4.32e12, {"double": (0.29, 0.385), "single": (0.22, 0.30)}, (0.35, 1.0))
 CARDS: Final = (H100, H200)
+
+COLUMNS: Final = 0.60, 0.85
+"""Share of sweeps with a warp for each column and levels fastest, on both cards."""
+
+SUMS: Final = 0.25, 0.9
+"""Share of the sums, which no study measured."""
+
+SIZES: Final = {"double": 8, "single": 4}
 
 
 @dataclass(frozen=True)
-class Work:
-    """Work for each cell: numbers of the state's precision and doubles that pass memory, and operations."""
+class Kernel:
+    """Bytes for each cell, and the share of the floor that a kernel reaches.
 
-    reals: float = 0.0
-    doubles: float = 0.0
-    operations: float = 0.0
+    memory  bytes that pass device memory if each array passes once
+    unit    bytes that pass the unit of a multiprocessor
+    """
 
-    def __add__(self, other: "Work") -> "Work":
-        return Work(self.reals + other.reals, self.doubles + other.doubles, self.operations + other.operations)
+    memory: float
+    unit: float
+    share: Share
 
-    def bytes(self, precision: str) -> float:
-        """Return the bytes that pass device memory."""
-        return (8 if precision == "double" else 4) * self.reals + 8 * self.doubles
-
-    def floor(self, card: Card, precision: str) -> float:
-        """Return the least time [ns]."""
-        rate = FUSED * card.instructions * (1 if precision == "double" else 2)
-        return 1e9 * max(self.bytes(precision) / card.bandwidth, self.operations / rate)
-
-
-class Step(Protocol):
-    """A compiled step, or its plan."""
-
-    @property
-    def network(self) -> ReactionNetwork:
-        """The mechanism."""
-
-    @property
-    def shape(self) -> MechanismShape:
-        """The options of the code."""
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """The budget terms."""
+    def times(self, card: Card) -> tuple[float, float, float]:
+        """Return the floor and the expected range [ns]."""
+        floor, (worst, best) = 1e9 * max(self.memory / card.bandwidth, self.unit / UNIT), self.share
+        return floor, floor / best, floor / worst
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Counted sizes of a step, numbers and operations for each cell.
+    """Counted sizes of a step.
 
-    loads      operands of production and loss in a sweep, each once for a species;  chemistry  their operations
-    rates      rate functions, and photolysis functions over the levels;  rate_operations  of all of them
-    transport  numbers of the forcing for transport at both instants;  column  the same for the column
-    losses     rates of operators that sweeps read;  sums  doubles of budgets
+    loads        operands of production and loss in a sweep, each once for a species
+    transport    numbers of the forcing for transport at both instants in a cell;  column  the same for the column
+    sums         sums of a block;  column_sums  sums to which columns add
     """
 
     species: int
     loads: int
-    chemistry: int
-    rates: float
-    rate_operations: float
     transport: float
     column: float
-    losses: float
-    sums: float
+    sums: int
+    column_sums: int
 
 
 def count(step: Step, emission: float = 0.0) -> Counts:
@@ -155,129 +115,93 @@ def count(step: Step, emission: float = 0.0) -> Counts:
     network, shape = step.network, step.shape
     table, levels, species = rate_table(network), shape.levels, len(network.species)
 
-    # production and loss of all species, and rate functions
-    loads = chemistry = 0
+    # operands of production and loss
+    loads = 0
     for terms in zip(network.production_terms, network.loss_terms, strict=True):
-        formulas = [factored(table.products(each), operand) for each in terms]
-        loads += len(set(symbols(*formulas)))
-        chemistry += sum(map(operations, formulas))
-    of_light = len(table.photolyses) / levels
-    of_rates = sum(map(_operations, table.functions)) + of_light * (LONG + 2)
+        loads += len(symbols(*(factored(table.products(each), operand) for each in terms)))
 
-    # fields and rates of operators
+    # fields of operators, with fluxes of air, or with temperature, water, open parameters and the sun
     sizes = {"ground": 1.0 / levels, "matrix": float(levels)}
-    fields = [each for each in members(shape.operators) if each.shape is not None]
-    explicit, implicit = (
-        sum(sizes.get(each.shape or "", 1.0) * max(each.species, 1) for each in fields if each.explicit is at_n)
-        for at_n in (True, False)
-    )
-    losses = sum(
-        len(each.species) / (levels if each.ground else 1)
-        for each in shape.operators if each.kind in ("loss", "settling")
-    )  # fmt: skip
-    instants, fluxes, air, sun = 2.0, 3.0, 2.0 + len(network.parameters), 2.0 / levels
+    explicit = implicit = 0.0
+    for each in members(shape.operators):
+        numbers = sizes.get(each.shape, 1.0) * max(each.species, 1) if each.shape else 0.0
+        explicit, implicit = explicit + numbers * each.explicit, implicit + numbers * (not each.explicit)
+    transport, column = 2 * (3 + explicit), 2 * (2 + len(network.parameters) + implicit) + 2 / levels + emission
+    own = {(each.term, number) for each in shape.operators if each.term for number in each.species}
     return Counts(
-        species, loads, chemistry, len(table.functions) + of_light, of_rates, instants * (fluxes + explicit),
-        instants * (air + implicit) + sun + emission, losses,
-        (len(step.terms) * species + len(shape.families)) / (shape.width * levels),
+        species, loads, transport, column,
+        len(step.terms) * species + len(shape.families), 2 * species + len(own) + len(shape.families),
     )  # fmt: skip
 
 
-def _operations(formula: Expression) -> int:
-    """Return the operations of a rate function."""
-    return operations(formula) + LONG * sum(isinstance(node, Call) for node in ordered([formula]))
+def kernels(step: Step, card: Card, emission: float = 0.0, sweeps: int = 2) -> dict[str, Kernel]:
+    """Return the kernels of a step."""
+    counts, levels, precision = count(step, emission), step.shape.levels, step.shape.precision
+    species, size, cells_of_block = counts.species, SIZES[precision], WARP * levels
 
+    # transport: species, air now, other and tendency, forcing; inflow and outflow through the top
+    moved = size * (6 * species + 5 + counts.transport) + 16 * species / cells_of_block
 
-Design = Literal["single", "split"]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Part of a step: work if arrays pass memory once, expected work, and the share of its floor that is reached."""
-
-    once: Work
-    least: Work
-    most: Work
-    share: Share
-
-
-def parts(counts: Counts, design: Design, card: Card, sweeps: int) -> dict[str, Part]:
-    """Return the parts of a step; those of a single kernel use memory again where caches are too small."""
-    species, scratch = counts.species, counts.rates + OF_COLUMN + counts.losses
-    moved = Work(5 * species + AIR + counts.transport, 0.0, species * (FACES * FACE + UPDATE))
-    prepared = Work(counts.column, 1.0, counts.rate_operations + LONG)
-    each = LONG + (SOLVE if design == "single" else REDUCTION)
-    solved = Work(2 * species, counts.sums, sweeps * (counts.chemistry + species * each))
-    if design == "split":
-        moved, prepared, solved = moved + Work(species), prepared + Work(scratch), solved + Work(species + scratch)
-        return {
-            "transport": Part(moved, moved, moved, card.transport),
-            "rates and sources": Part(prepared, prepared, prepared, card.transport),
-            "sweeps": Part(solved, solved, solved, card.sweeps),
-        }
-    carried = Work(5 * species)  # faces to the west and south, written and read, and right-hand sides
-    operands = solved + Work(sweeps * (counts.loads + species * (2 + ELIMINATION)))
+    # sums of blocks: summands by level or column; then the sums, twice
+    summands, total = 8 * counts.sums * max(levels, WARP) / cells_of_block, 8 * counts.sums / cells_of_block
     return {
-        "transport": Part(moved, moved, moved + carried, card.transport),
-        "rates and sources": Part(prepared, prepared, prepared + Work(scratch), card.transport),
-        "sweeps": Part(solved, operands, operands, card.operands),
+        "airshed_transport": Kernel(moved, size * species * MOVED, card.transport[precision]),
+        "airshed_columns": _columns(counts, levels, size, sweeps),
+        "airshed_sums": Kernel(summands + total, summands + 8 * counts.sums * TREE / levels, SUMS),
+        "airshed_exact_sums": Kernel(2 * total, 2 * total, SUMS),
     }
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """Predicted time for each cell [ns]: the floor, and the expected range."""
+def _columns(counts: Counts, levels: int, size: int, sweeps: int) -> Kernel:
+    """Return the kernel of the implicit part; lanes without a level take time, too."""
+    species, own = counts.species, -(-levels // WARP)  # levels of a thread
+    rounds = (-(-levels // own) - 1).bit_length()  # of cyclic reduction
 
-    floor: float
-    least: float
-    most: float
+    # right-hand sides, mixing ratios twice, forcing, air and its density, and sums
+    memory = size * (3 * species + counts.column + 1) + 8 + 8 * counts.column_sums / levels
 
-
-def predict(counts: Counts, design: Design, card: Card, precision: str, sweeps: int = 2) -> Prediction:
-    """Return the predicted time of the kernels of a step."""
-    return predict_parts(parts(counts, design, card, sweeps).values(), card, precision)
-
-
-def predictions(step: Step, card: str, emission: float = 0.0, sweeps: int = 2) -> dict[str, dict[str, float]]:
-    """Return the predicted times of a step by design, to be written next to a measurement.
-
-    card  its name, such as "NVIDIA H100 80GB HBM3"; there is no prediction for other cards
-    """
-    counts, precision = count(step, emission), step.shape.precision
-    return {
-        design: vars(predict(counts, design, each, precision, sweeps))
-        for each in CARDS if each.name in card for design in get_args(Design)
-    }  # fmt: skip
+    # of a level: right-hand sides to local memory, forcing, sweeps; of a thread: cyclic reduction, and sums; copies
+    # between memory and shared memory
+    of_level = size * (2 * species + counts.column + sweeps * (counts.loads + SWEPT * species))
+    of_thread = size * sweeps * species * (6 * rounds - 2) + 8 * counts.column_sums * (TREE + 1)
+    unit = size * 6 * species + (of_level * own + of_thread) * WARP / levels
+    return Kernel(memory, unit, COLUMNS)
 
 
-def predict_parts(found: Iterable[Part], card: Card, precision: str) -> Prediction:
-    """Return the predicted time of parts one after the other."""
-    floor = least = most = 0.0
-    for each in found:
-        worst, best = each.share
-        floor += each.once.floor(card, precision)
-        least += each.least.floor(card, precision) / best
-        most += each.most.floor(card, precision) / worst
-    return Prediction(floor, least, most)
-
-
-def cells(network: ReactionNetwork, card: Card, method: Tableau = ROS3) -> Part:
-    """Return the work of an attempted step of a Rosenbrock method in a cell.
+def cells(network: ReactionNetwork, card: Card, precision: str) -> Kernel:
+    """Return the kernel of cells, with the bytes of an attempted step of ROS3.
 
     No cache holds its working memory: each array passes memory for each function that reads or writes it.
     """
-    source = emit_chemistry(network, ChemistryShape(WARP, "double"))
-    cost, size = source.operations, source.elimination.size
-    species, rates, stages = len(network.species), len(network.reactions), method.stages
-    evaluated = [number for number in range(stages) if number == 0 or method.evaluates[number]]
-    work = len(evaluated) * cost["tendency"] + cost["jacobian"] + FUSED * (cost["factor"] + stages * cost["solve"])
+    elements = emit_chemistry(network, ChemistryShape(WARP, "double")).elimination.size
+    species, rates, stages = len(network.species), len(network.reactions), ROS3.stages
+    evaluated = [number for number in range(stages) if number == 0 or ROS3.evaluates[number]]
 
     # sums of stages: arguments of the tendency, right-hand sides, and the result
     sums = sum(number + 2 for number in [*evaluated[1:], *range(stages), stages])
-    once = Work(2 * species + rates, 0.0, work + species * (FUSED * sums + LONG))
-    functions = len(evaluated) * (rates + 2 * species) + rates + species + size + stages * (size + 2 * species)
-    memory = once + Work(functions + species * sums)
-    return Part(once, memory, memory, card.cells)
+    tendencies, jacobian = len(evaluated) * (rates + 2 * species), rates + species + elements
+    numbers = tendencies + jacobian + stages * (elements + 2 * species) + species * (sums + 2) + rates
+    moved = float(SIZES[precision] * numbers)
+    return Kernel(moved, moved, card.cells)
+
+
+def predict(card: Card, *found: Kernel) -> dict[str, float]:
+    """Return the predicted time of kernels in sequence [ns for each cell]: the floor, and the expected range."""
+    times = np.sum([each.times(card) for each in found], axis=0)
+    return dict(zip(("floor", "least", "most"), times.tolist(), strict=True))
+
+
+def predictions(step: Step, card: str, emission: float = 0.0, sweeps: int = 2) -> dict[str, dict[str, float]]:
+    """Return the predicted times of the kernels and of the whole step, to be written next to a measurement.
+
+    card  its name, such as "NVIDIA H100 80GB HBM3"; there is no prediction for other cards
+    """
+    for each in CARDS:
+        if each.name in card:
+            found = kernels(step, each, emission, sweeps)
+            times = {name: predict(each, kernel) for name, kernel in found.items()}
+            return {**times, "step": predict(each, *found.values())}
+    return {}
 
 
 def emep(precision: str, levels: int = 32) -> StepPlan:
@@ -290,47 +214,35 @@ def emep(precision: str, levels: int = 32) -> StepPlan:
     )  # fmt: skip
 
 
-CELLS: Final = 512 * 512 * 32
-_EMISSION: Final = 33 * 3 / 32
-"""Numbers of the emission: every second species in three of 32 levels."""
+def emep_kernels(precision: str, card: Card, levels: int = 32) -> dict[str, Kernel]:
+    """Return the kernels of the step of EMEP with emission of every second species in three levels."""
+    return kernels(emep(precision, levels), card, 33 * 3 / levels)
 
 
 def rows() -> Iterator[tuple[Cell, ...]]:
-    """Yield the rows of the table: design, card and precision, floor and range in ns for a cell and ms for a step."""
-    for design in get_args(Design):
-        for precision in ("double", "single"):
-            counts = count(emep(precision), _EMISSION)
-            for card in CARDS:
-                yield design, card.name, precision, *_columns(predict(counts, design, card, precision), CELLS)
+    """Yield the rows of the table of times: floor and expected range of a step and of its kernels."""
+    for levels, precision, card in product((32, 18), SIZES, CARDS):
+        found = list(emep_kernels(precision, card, levels).values())
+        step, scale = predict(card, *found), 512 * 512 * levels / 1e6
+        parts = predict(card, found[0]), predict(card, found[1]), predict(card, *found[2:]), step
+        yield (levels, card.name, precision, f"{step['floor']:.2f}", *map(_range, parts),
+               f"{step['least'] * scale:.0f} to {step['most'] * scale:.0f}")  # fmt: skip
+    for precision, card in product(SIZES, CARDS):
+        step = predict(card, cells(load_mechanism("emep"), card, precision))
+        yield "cells", card.name, precision, f"{step['floor']:.2f}", "", "", "", _range(step), ""
 
 
-def cell_rows() -> Iterator[tuple[Cell, ...]]:
-    """Yield the same of an attempted step of ROS3 in cells of EMEP."""
-    network = load_mechanism("emep")
-    for precision in ("double", "single"):
-        for card in CARDS:
-            yield (
-                "cells",
-                card.name,
-                precision,
-                *_columns(predict_parts([cells(network, card)], card, precision), CELLS),
-            )
-
-
-def _columns(found: Prediction, count: int) -> list[str]:
-    milliseconds = count / 1e6
-    return [
-        f"{found.floor:.2f}", f"{found.least:.1f} to {found.most:.1f}", f"{found.floor * milliseconds:.0f}",
-        f"{found.least * milliseconds:.0f} to {found.most * milliseconds:.0f}",
-    ]  # fmt: skip
+def _range(found: dict[str, float]) -> str:
+    return f"{found['least']:.1f} to {found['most']:.1f}"
 
 
 if __name__ == "__main__":
-    headings = "design", "card", "precision", "floor [ns]", "expected [ns]", "floor [ms]", "expected [ms]"
-    print(markdown_table(headings, list(chain(rows(), cell_rows()))))
-    works = {(design, part): each for design in get_args(Design)
-             for part, each in parts(count(emep("double"), _EMISSION), design, H100, 2).items()}  # fmt: skip
-    works["cells", "a step"] = cells(load_mechanism("emep"), H100)
-    table = [(*key, *(f"{work.bytes('double'):.0f}" for work in (each.once, each.most)), f"{each.once.operations:.0f}")
-             for key, each in works.items()]  # fmt: skip
-    print(markdown_table(("design", "part", "bytes, once", "bytes, without caches", "operations"), table))
+    counted = {
+        (name, levels): each for levels in (32, 18) for name, each in emep_kernels("double", H100, levels).items()
+    }
+    counted["cells", 1] = cells(load_mechanism("emep"), H100, "double")
+    sizes = [(*key, *(f"{each:.0f}" for each in (kernel.memory, kernel.unit)))
+             for key, kernel in counted.items()]  # fmt: skip
+    print(markdown_table(("kernel", "levels", "memory", "unit"), sizes))
+    names = "levels", "card", "precision", "floor", "transport", "columns", "sums", "step [ns]", "step [ms]"
+    print(markdown_table(names, list(rows())))
