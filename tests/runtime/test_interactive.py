@@ -38,7 +38,7 @@ def test_a_simulation_is_shown_in_four_lines(simulation: airshed.Simulation) -> 
     assert repr(simulation).splitlines() == [
         "<Simulation 'A small <case>'>",
         f"  model  air, {len(simulation)} fields",
-        "  grid   4 x 4 x 1 cells (lon x lat x level)",
+        "  grid   4 x 4 x 2 cells (lon x lat x level)",
         "  time   2022-01-01 00:00:00 UTC, 0 h of 1 h",
     ]
     assert "<b>A small &lt;case&gt;</b>" in simulation._repr_html_()
@@ -135,8 +135,8 @@ def test_a_map_is_a_picture(simulation: airshed.Simulation, tmp_path: Path) -> N
     assert picture._repr_png_().startswith(b"\x89PNG")
     assert (tmp_path / "tracer.png").read_bytes() == picture.png
     assert "A small <case>" in repr(picture)
-    with pytest.raises(airshed.AirshedError, match="TRACER has no level 1; its levels are numbered 0 to 0"):
-        simulation.plot("TRACER", level=1)
+    with pytest.raises(airshed.AirshedError, match="TRACER has no level 2; its levels are numbered 0 to 1"):
+        simulation.plot("TRACER", level=2)
     with pytest.raises(airshed.AirshedError, match="there is no such folder"):
         picture.save(tmp_path / "missing" / "tracer.png")
 
