@@ -17,7 +17,7 @@ from airshed.kernels.backends.cuda.cells import DeviceCellKernel, compile_chemis
 from airshed.kernels.backends.cuda.device import Device, present_device
 from airshed.kernels.cells import CellSteps, Tolerances, list_of_cells, method, pack_cells, stack_inputs, unpack_cells
 from airshed.kernels.cells.arguments import Concentrations
-from airshed.kernels.host import aligned_zeros, host_memory
+from airshed.kernels.host import HOST, aligned_zeros
 
 INTERVAL: Final = 30.0
 TOLERANCES: Final = Tolerances(1e-3, 1e4)
@@ -33,7 +33,7 @@ def run_cells(
     """
     # arrays, in memory of the device
     width, cells = kernel.shape.width, given.cells
-    memory = kernel.device.memory if isinstance(kernel, DeviceCellKernel) else host_memory
+    memory = kernel.device.memory if isinstance(kernel, DeviceCellKernel) else HOST
     packed = pack_cells(given.initial, width, kernel.dtype), stack_inputs(kernel, given.inputs, [], cells)
     y, inputs = (aligned_zeros(each.shape, each.dtype, memory) for each in packed)
     y[...], inputs[...] = packed
