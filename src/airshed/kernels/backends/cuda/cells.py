@@ -1,7 +1,7 @@
 """Chemistry of independent cells on a device: the code of the CPU, with a thread for each lane of a pack.
 
-Each thread takes cells from a common queue, and has its own time, step and error control. Arrays of a call that the
-device has allocated (``Layout.memory``) are used in place; others are copied.
+Each thread takes cells from a common queue, and uses the time, step and error control of its cell. Arrays of a call
+that the device has allocated (``Layout.memory``) are used in place; others are copied.
 """
 
 import ctypes
@@ -161,7 +161,7 @@ def device_copy(device: Device, array: npt.NDArray[Any]) -> Any:
 def arrays_on(device: Device) -> Iterator[Callable[[Any], Any]]:
     """Return a function that returns an array in memory of a device: the array itself, or a copy.
 
-    An array has one copy, whose values are stored in the array at the end.
+    At the end the values of each copy are stored in its array.
     """
     copies: dict[int, tuple[Any, Any]] = {}
 

@@ -1,7 +1,7 @@
 // shim.hpp: CUDA for g++, to test kernels without a GPU. Blocks run one after the other in a shuffled order. The threads of a block run
 // in turn, each on its own stack up to its next shuffle or barrier. Stacks and shared memory are filled with NaN before each block.
-// The program ends with a message if not all threads of a warp reach a shuffle together, if a thread of a block never reaches a barrier,
-// or after a store beyond shared memory.
+// Three errors end the program: threads of a warp do not reach a shuffle together, a thread of a block does not reach a barrier, or a
+// thread stores beyond shared memory.
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
