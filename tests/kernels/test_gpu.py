@@ -12,9 +12,10 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cuda import gpu as module
-from airshed.kernels.backends.cuda.device import Kernel, Shim
+from airshed.kernels.backends.cuda.device import Kernel
 from airshed.kernels.backends.cuda.gpu import Gpu, block_of, rows_of, visible_gpus
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
+from airshed.kernels.backends.cuda.memory import DeviceMemory
 from airshed.kernels.host import HOST, Memory, address
 from airshed.kernels.layout import Layout, PackedView
 from airshed.kernels.operators import members
@@ -205,12 +206,13 @@ def test_arrays_without_rows_at_a_constant_distance_are_read_in_place(card: Gpu,
     assert driver.copied == 0
 
 
-def test_memory_of_the_host_moves_nothing() -> None:
-    array = HOST.zeros(16)
-    HOST.prefetch([array], constant=True)
-    assert HOST.fetch(array) is array
-    assert isinstance(Shim.memory, Memory)
-    assert type(Shim.memory) is type(HOST)
+@pytest.mark.parametrize("memory", [HOST, DeviceMemory()], ids=["host", "shim"])
+def test_memory_of_the_host_moves_nothing(memory: Memory) -> None:
+    array = memory.zeros(16)
+    memory.prefetch([array], constant=True)
+    assert memory.fetch(array) is array
+    assert memory.holds(address(array) + 15)
+    assert memory.holds(address(array) + 16) == (memory is HOST)
 
 
 # ---- errors ----
