@@ -106,7 +106,7 @@ def test_a_device_has_allocated_all_arrays_of_a_step(monkeypatch: pytest.MonkeyP
         steps = queue._table._steps
         changed = type(steps[0]).from_buffer_copy(steps[0])
         changed.q = changed.temperature.start = np.zeros(1).ctypes.data
-        found.extend(foreign_members(each, queue._device.memory.holds) for each in (*steps, changed))
+        found.extend(foreign_members(each, queue._device.memory) for each in (*steps, changed))
         usual(queue, count, between)
 
     monkeypatch.setattr(LaunchQueue, "work", work)

@@ -12,9 +12,10 @@ import pytest
 from airshed.core.errors import KernelError
 from airshed.kernels import abi
 from airshed.kernels.backends.cuda import gpu as module
-from airshed.kernels.backends.cuda.device import Kernel, Shim
-from airshed.kernels.backends.cuda.gpu import Gpu, block_of, cards, rows_of
+from airshed.kernels.backends.cuda.device import Kernel
+from airshed.kernels.backends.cuda.gpu import Gpu, block_of, rows_of, visible_gpus
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
+from airshed.kernels.backends.cuda.memory import DeviceMemory
 from airshed.kernels.host import HOST, Memory, address
 from airshed.kernels.layout import Layout, PackedView
 from airshed.kernels.operators import members
@@ -205,12 +206,13 @@ def test_arrays_without_rows_at_a_constant_distance_are_read_in_place(card: Gpu,
     assert driver.copied == 0
 
 
-def test_memory_of_the_host_moves_nothing() -> None:
-    array = HOST.zeros(16)
-    HOST.prefetch([array], constant=True)
-    assert HOST.fetch(array) is array
-    assert isinstance(Shim.memory, Memory)
-    assert type(Shim.memory) is type(HOST)
+@pytest.mark.parametrize("memory", [HOST, DeviceMemory()], ids=["host", "shim"])
+def test_memory_of_the_host_moves_nothing(memory: Memory) -> None:
+    array = memory.zeros(16)
+    memory.prefetch([array], constant=True)
+    assert memory.fetch(array) is array
+    assert memory.holds(address(array) + 15)
+    assert memory.holds(address(array) + 16) == (memory is HOST)
 
 
 # ---- errors ----
@@ -267,23 +269,23 @@ def test_a_kernel_has_as_many_blocks_as_its_warps_need(
 
 
 def test_processes_of_a_machine_use_its_gpus_in_turn() -> None:
-    found = [Gpu(place, FakeDriver(("Card A", "Card B"))) for place in range(4)]
-    assert [each.card for each in found] == ["Card A", "Card B", "Card A", "Card B"]
+    found = [Gpu(local_rank, FakeDriver(("Card A", "Card B"))) for local_rank in range(4)]
+    assert [each.name for each in found] == ["Card A", "Card B", "Card A", "Card B"]
     assert found[0].identity == found[2].identity != found[1].identity
     assert found[0].architecture == "sm_90"
 
 
 def test_all_gpus_are_listed() -> None:
-    assert cards(FakeDriver(("Card A", "Card B"))) == ["Card A", "Card B"]
+    assert visible_gpus(FakeDriver(("Card A", "Card B"))) == ["Card A", "Card B"]
     with pytest.raises(KernelError, match="no device"):
-        cards(FakeDriver(()))
+        visible_gpus(FakeDriver(()))
 
 
 def test_a_gpu_that_does_not_share_memory_during_kernels_is_refused() -> None:
     with pytest.raises(KernelError, match=r"memory of the Card A during a kernel.*run.device"):
         Gpu(bindings=FakeDriver(shared=False))
     with pytest.raises(KernelError, match="Card A"):
-        cards(FakeDriver(shared=False))
+        visible_gpus(FakeDriver(shared=False))
 
 
 # ---- a whole step ----

@@ -114,7 +114,7 @@ def test_auto_runs_on_the_device_with_the_shorter_trial_steps(tmp_path: Path, mo
     case = small_case(tmp_path, run={"threads": 1, "device": "auto"}, time={"length": "20 min"})
 
     def width() -> tuple[int, list[list[Any]]]:
-        monkeypatch.setattr(placements, "_CHOSEN", {})
+        monkeypatch.setattr(placements, "_TRIALS", {})
         with airshed.Simulation(case) as simulation:
             simulation.run()
             tables = {table.title: table.rows for table in simulation.summary().tables}
@@ -179,7 +179,7 @@ def test_a_run_by_the_class_of_a_gpu_has_the_same_bits(tmp_path: Path, monkeypat
     driver = FakeDriver()
     run_by_shim(driver, monkeypatch)
     card = Gpu(bindings=driver)
-    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda place: card)
+    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda local_rank: card)
     with airshed.Simulation(small_case(tmp_path, run={"threads": 2, "device": "cuda"})) as simulation:
         simulation.run()
         state = simulation.model.stepper.state

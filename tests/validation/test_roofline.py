@@ -121,7 +121,7 @@ def of_a_sweep(levels: int) -> float:
 
 def test_cyclic_reduction_exchanges_what_its_text_exchanges() -> None:
     text = header("backends/cuda/elimination.hpp")
-    (loop,) = re.findall(r"Solutions<N> solved\(.*?return result", text, re.DOTALL)
+    (loop,) = re.findall(r"Solutions<N> cyclic_reduction\(.*?return result", text, re.DOTALL)
     before_last, last = loop.split("continue;")
     in_round, only_coefficients = (len(re.findall(r"from_(?:below|above)\(", each)) for each in (before_last, last))
     found = count(emep("double"))

@@ -246,7 +246,7 @@ struct CellCall {          // a call on a device
     int64_t packs, warps;                  // of cells; that have working memory
     uint8_t* memory;                       // working memory of each warp
     int64_t bytes_of_warp;
-    uint64_t* taken;                       // number of cells that threads have taken
+    uint64_t* taken;                       // number of cells that threads have started
 };
 """
 """Chemistry of independent cells on a device; it uses :data:`CELLS`."""

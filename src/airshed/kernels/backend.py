@@ -28,20 +28,20 @@ __all__ = [
 
 def gpus() -> list[str]:
     """Return the names of the GPUs that this process sees; raises KernelError with the missing package or driver."""
-    from airshed.kernels.backends.cuda.device import present_cards
+    from airshed.kernels.backends.cuda.device import gpu_names
 
-    return present_cards()
+    return gpu_names()
 
 
 @cache
-def backend(name: str = "cpu", place: int = 0) -> Backend:
+def backend(name: str = "cpu", local_rank: int = 0) -> Backend:
     """Return the backend with a name; "auto" is "cuda" where this process sees a GPU, else "cpu".
 
-    place  index of this process among those of the machine: it selects the GPU
+    local_rank  index of this process among those of the machine: it selects the GPU
     """
     if name == "auto":
         try:
             name = "cuda" if gpus() else "cpu"
         except KernelError:
             name = "cpu"
-    return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND.at(place))
+    return cast(Backend, import_module(f"airshed.kernels.backends.{name}.backend").BACKEND.for_local_rank(local_rank))

@@ -27,8 +27,8 @@ def address(array: np.ndarray) -> int:
 class Memory:
     """Memory of the arrays of steps, which kernels and NumPy read and write. The base class is that of the host.
 
-    In memory of a device each page is either on the host or on the device, and moves to the side that uses it. The two
-    methods for arrays avoid this: they change no value, and do nothing on the host.
+    In memory of a device each page is either on the host or on the device, and moves to the side that uses it.
+    ``prefetch`` and ``fetch`` avoid page faults. They change no value, and do nothing on the host.
     """
 
     def zeros(self, size: int) -> npt.NDArray[np.uint8]:
@@ -38,15 +38,15 @@ class Memory:
     def prefetch(self, arrays: Iterable[npt.NDArray[Any]], *, constant: bool) -> None:
         """Start to copy complete arrays to the device; arrays in other memory are ignored.
 
-        constant  whether neither side writes them any more: then the host keeps its copy
+        constant  whether nothing writes them any more: then the host retains its copy
         """
 
-    def holds(self, place: int) -> bool:
+    def holds(self, pointer: int) -> bool:
         """Return whether kernels can read an address."""
         return True
 
     def fetch(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return an array for reading on the host: a copy of the part of the device's memory, else the array itself."""
+        """Return an array for reading on the host: a copy if it is in memory of a device, else the array itself."""
         return array
 
 

@@ -31,13 +31,13 @@ def bind(ranks: Communicator) -> frozenset[int]:
     return share
 
 
-def find_place(ranks: Communicator) -> None:
+def find_local_rank(ranks: Communicator) -> None:
     """Set the index of this rank among those of its machine, which selects its GPU; collective.
 
-    It follows from messages, since variables differ between launchers.
+    Ranks exchange the names of their hosts, since environment variables differ between launchers.
     """
     hosts = ranks.gather_all(socket.gethostname())
-    ranks.place = hosts[: ranks.rank].count(hosts[ranks.rank])
+    ranks.local_rank = hosts[: ranks.rank].count(hosts[ranks.rank])
 
 
 def cores_each(ranks: Communicator) -> int:

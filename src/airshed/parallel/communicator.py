@@ -78,10 +78,10 @@ _ABANDONED: "Final[list[tuple[MPI.Request, AnyArray, AnyArray]]]" = []
 class Communicator:
     """Group of ranks that includes this one. The base class is a single rank: every call is the identity.
 
-    place  index of this rank among those of its machine, after :func:`airshed.parallel.binding.find_place`; 0 before
+    local_rank  index among the ranks of this machine, after :func:`airshed.parallel.binding.find_local_rank`; 0 before
     """
 
-    rank, size, place = 0, 1, 0
+    rank, size, local_rank = 0, 1, 0
     handle: "MPI.Intracomm | None" = None
     """The MPI communicator, for code that calls MPI; None for a single rank."""
 
@@ -186,7 +186,7 @@ def split(ranks: Communicator, part: int) -> Communicator:
     assert ranks.handle is not None
     handle = cast("MPI.Intracomm", ranks.handle.Split(part, ranks.rank))
     own: Communicator = MpiRanks(handle) if handle.size > 1 else SingleRank()
-    own.place = ranks.place
+    own.local_rank = ranks.local_rank
     if handle.size == 1:
         handle.Free()
     return own

@@ -1,4 +1,4 @@
-"""The place of each rank on its machine, and notices of shared GPUs; gathered answers stand in for ranks."""
+"""The local rank of each rank on its machine, and notices of shared GPUs; gathered answers stand in for ranks."""
 
 import socket
 from typing import Any
@@ -9,7 +9,7 @@ from airshed.kernels.backend import Backend, backend
 from airshed.models.air.case import Case
 from airshed.models.air.kind import make_groups
 from airshed.models.air.placements import shared_gpus
-from airshed.parallel.binding import find_place
+from airshed.parallel.binding import find_local_rank
 from airshed.parallel.communicator import Communicator
 
 
@@ -28,21 +28,21 @@ class GatheringRank(Communicator):
 HOST = socket.gethostname()
 
 
-@pytest.mark.parametrize(("rank", "place"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2)])
-def test_ranks_are_counted_on_each_machine(rank: int, place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("rank", "local_rank"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2)])
+def test_ranks_are_counted_on_each_machine(rank: int, local_rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = ["a", "b", "a", "b", "a"]
     monkeypatch.setattr(socket, "gethostname", lambda: hosts[rank])
     ranks = GatheringRank(rank, hosts)
-    assert ranks.place == 0
-    find_place(ranks)
-    assert ranks.place == backend("cuda", ranks.place).place == place
+    assert ranks.local_rank == 0
+    find_local_rank(ranks)
+    assert ranks.local_rank == backend("cuda", ranks.local_rank).local_rank == local_rank
 
 
-@pytest.mark.parametrize(("device", "place"), [("cpu", 0), ("cuda", 1)])
-def test_the_place_is_found_where_a_device_needs_it(device: str, place: int) -> None:
+@pytest.mark.parametrize(("device", "local_rank"), [("cpu", 0), ("cuda", 1)])
+def test_the_local_rank_is_found_where_a_device_needs_it(device: str, local_rank: int) -> None:
     ranks = GatheringRank(1, [HOST, HOST])
     assert make_groups(Case.load("west-europe", [f"run.device={device}"]), ranks) is None
-    assert ranks.place == place
+    assert ranks.local_rank == local_rank
 
 
 class Card(Backend):

@@ -9,13 +9,13 @@ import airshed
 from airshed.core.errors import CaseError, KernelError
 from airshed.models.air import placements
 from airshed.models.air.placements import device_trials, fastest, on_both, on_device, placement_report
-from airshed.models.air.programs.trials import Trial, device_table
+from airshed.models.air.programs.step_times import StepTimes, device_table
 from airshed.parallel.communicator import SingleRank
 from airshed.program.integrators import strang
 from airshed.runtime.registry import placement_report as report_of_any_model
 
-SLOW = Trial({"transport+column": 3.0, "cells": 2.0}, 5.5, 300.0)
-FAST = Trial({"transport+column": 0.5, "cells": 4.0}, 5.0, 300.0)
+SLOW = StepTimes({"transport+column": 3.0, "cells": 2.0}, 5.5, 300.0)
+FAST = StepTimes({"transport+column": 0.5, "cells": 4.0}, 5.0, 300.0)
 
 
 def without_gpu() -> str:
@@ -26,7 +26,7 @@ def test_times_of_stages_are_split_into_transport_and_others() -> None:
     assert SLOW.split(strang()) == (3.0, 2.0)
     assert FAST.split(strang()) == (0.5, 4.0)
     assert SLOW.predicted == 5.0
-    apart = Trial({"transport": 1.0, "column": 2.0, "cells": 4.0, "redistribute": 8.0}, 16.0, 300.0)
+    apart = StepTimes({"transport": 1.0, "column": 2.0, "cells": 4.0, "redistribute": 8.0}, 16.0, 300.0)
     assert apart.split(strang(split_columns=True)) == (1.0, 14.0)
 
 

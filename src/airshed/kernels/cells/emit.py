@@ -55,13 +55,14 @@ class ChemistrySource:
 
 
 @dataclass(frozen=True)
-class Headers:
-    """Headers of the code of cells for a processor: vectors before the generated functions, and the solver after them.
+class Target:
+    """Options of the code of cells for a processor.
 
-    doubles  lanes of a vector of doubles
-    longest  [characters] most text of a generated function with several statements
-    loads    most loads of statements that are computed before the first of them is stored; 0: each is stored
-    structures  those of the solver
+    first, last  headers before and after the generated functions: vectors, and the solver
+    doubles      lanes of a vector of doubles
+    longest      most characters of a generated function with several statements
+    loads        most loads in a group of statements, see :func:`.statements.group`; 0 for no groups
+    structures   declarations of the solver, see ``kernels/abi.py``
     """
 
     first: tuple[str, ...]
@@ -72,7 +73,7 @@ class Headers:
     structures: str = abi.CELLS
 
 
-CPU: Final = Headers(
+CPU: Final = Target(
     ("step/pack.hpp", "backends/cpu/cell_vectors.hpp"),
     ("backends/cpu/cell_worker.hpp", "cells/rosenbrock.hpp", "backends/cpu/cell_queue.hpp"), vector_doubles(),
 )  # fmt: skip
@@ -81,12 +82,12 @@ CPU: Final = Headers(
 SignedProduct = tuple[float, Expression]
 
 
-def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape, headers: Headers = CPU) -> ChemistrySource:
+def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape, target: Target = CPU) -> ChemistrySource:
     """Return the complete translation unit of a mechanism for independent cells."""
     elimination = eliminate(pattern_of(network))
     writer = _Writer(network, elimination)
     unrolled = elimination.operations <= _LARGEST_UNROLLED
-    together = partial(group, most=headers.loads)
+    together = partial(group, most=target.loads)
     parts = {
         "tendency": together(writer.tendency()),
         "jacobian": writer.jacobian() if shape.inspected or not unrolled else [],
@@ -95,15 +96,15 @@ def emit_chemistry(network: ReactionNetwork, shape: ChemistryShape, headers: Hea
         "backward": together(writer.backward()) if unrolled else [],
     }
     text = render(
-        "cells/chemistry.cpp.jinja", network=network, shape=shape, doubles=min(shape.width, headers.doubles),
+        "cells/chemistry.cpp.jinja", network=network, shape=shape, doubles=min(shape.width, target.doubles),
         elimination=elimination, coefficients=writer.coefficients,
         unrolled=unrolled, tables=None if unrolled else _tables(elimination),
-        chunks={name: in_chunks(statements, headers.longest) for name, statements in parts.items()},
+        chunks={name: in_chunks(statements, target.longest) for name, statements in parts.items()},
         rates=_rates(network, shape.unit, together),
         orders=[len(reactants) for reactants in network.reactant_indices],
         reflected=REFLECTED, held=HELD, overdrawn=overdrawn(network),
-        pack=header(*headers.first), structures=GeneratedText(abi.declarations(headers.structures)),
-        body=header(*headers.last),
+        pack=header(*target.first), structures=GeneratedText(abi.declarations(target.structures)),
+        body=header(*target.last),
     )  # fmt: skip
     operations = {**writer.operations, "factor": elimination.operations, "solve": elimination.size}
     return ChemistrySource(text, elimination, operations, unrolled)

@@ -62,7 +62,7 @@ static void guess_steps(const Cells& s, Worker& t) {
 static void differentiate_in_time(const Cells& s, Worker& t) {
     constexpr double part = REAL_IS_DOUBLE ? 1e-3 : 0.03;   // of the step: near the cube root of the round-off
     rates_at(s, t, -part);
-    for (int r = 0; r < NR; r++) t.fresh[r] = t.k[r];       // the queue does not use it if rate constants change
+    for (int r = 0; r < NR; r++) t.fresh[r] = t.k[r];       // the queue uses `fresh` only if rate constants are constant
     copy_inputs(t.earlier, t.input, s.input_count);
     rates_at(s, t, part);
     const pack inverse = real(0.5 / part) / to_pack(t.step);

@@ -1,7 +1,7 @@
 """Division of generated statements into functions, and into groups whose loads precede their stores.
 
-A GPU issues the instructions of a thread in order, so a store waits for its number, and all later loads wait for the
-store. Within a group all loads precede the first store.
+A GPU issues the instructions of a thread in order. A store waits until its operand is loaded, and blocks all later
+loads. Within a group all loads precede the first store.
 """
 
 import re
@@ -32,7 +32,7 @@ class _Group:
     loads: int = 0
 
     def add(self, statement: str) -> None:
-        """Add a statement; its stored element is a local number for later statements of the group."""
+        """Add a statement; later statements of the group read its result from a local number."""
         code, _, remark = statement.partition(";   //")
         code = code.removesuffix(";")
         vector = _VECTOR.fullmatch(code)
@@ -56,7 +56,7 @@ class _Group:
 
 
 def group(statements: Statements, most: int) -> Statements:
-    """Return groups of statements with at most so many loads, each a statement; with 0 the statements themselves.
+    """Return groups with at most `most` loads, each as one statement; with 0 the statements themselves.
 
     A statement assigns to an element of a vector f or x, adds to one, or stores a rate constant.
     """

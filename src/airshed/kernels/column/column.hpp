@@ -39,7 +39,7 @@ template <int S> INLINE void limit(Worker& t, int s, int z, value solved, pack r
     sums.clipped = fused(t.flux.weight[z], sums.missing * fused(t.g, rate, splat(1)), sums.clipped);
 }
 
-// The share of the lowest level, which is the newest one.
+// The losses of the lowest level, whose values are the newest in `sums`.
 template <int S> INLINE void limit_at_ground(Worker& t, int s, ColumnSums& sums) {
     if constexpr (LOST_AT_GROUND<S>) sums.clipped = fused(t.g * t.flux.weight[first_level()] * plain(lost_at_ground<S>(t, s)), sums.missing, sums.clipped);
     if constexpr (SETTLES<S>) sums.clipped = fused(t.g * t.flux.weight[first_level()] * plain(settles<S>(t, s, first_level())), sums.missing, sums.clipped);

@@ -1,4 +1,5 @@
-// elimination.hpp: tri-diagonal systems by forward elimination and back substitution, all levels of a column in one thread.
+// elimination.hpp: tri-diagonal systems by forward elimination and back substitution, with all levels of a column in one thread.
+// backends/cuda/elimination.hpp replaces this file.
 
 struct Elimination {       // of one species: y_k = constant_k + slope_k y_(k+1)
     value slope[NZ], constant[NZ], loss[NZ];
@@ -12,7 +13,7 @@ template <int S> INLINE void eliminate(const Worker& t, int s, int z, value P, v
     e.slope[z] = slope, e.constant[z] = constant, e.loss[z] = L;
 }
 
-template <int N> INLINE void join_levels(Elimination (&)[N]) {}   // of other threads: none
+template <int N> INLINE void join_levels(Elimination (&)[N]) {}   // no other thread has levels of these columns
 
 template <int S> INLINE void substitute(Worker& t, int s, const Elimination& e, pack produced, Values y) {
     value solved = value{};

@@ -18,8 +18,8 @@ INLINE value limited(value up, value down, value smooth) {
     return maximum(low, pack{}) + minimum(high, pack{});
 }
 
-// On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, without a product that a compiler could fuse into a sum in one place and not in
-// another: a face that two threads compute then has the same bits in both.
+// On equal cells psi = ((c-b) + (c-b) + (b-a)) / 6, without a product that a compiler could fuse into a sum at one call and not at another.
+// So a face that two threads compute has the same bits in both.
 INLINE value face(pack flux, value before2, value before, value after, value after2) {
     if constexpr (!FACE_FLUX) return pack{};
     const auto forward = flux > 0;
@@ -231,8 +231,8 @@ INLINE bool at_edge(const Step& s, int64_t row, int64_t block) {
         || (block == s.blocks - 1 && s.east.edge) || before_one_column(s, block);
 }
 
-// Flux of one species through the west faces of a level of a block, as the block to the west would pass it on. Only the last lane is
-// used. `flux` and `across` are those of the first lane.
+// Flux of one species through the west faces of a level of a block, with the bits that the block to the west computes. Only the last lane
+// is used. `flux` and `across` are those of the first lane.
 template <bool EDGE> INLINE value west_face(const Step& s, int64_t row, int64_t block, const Around& a, pack flux, value across, int i, int z) {
     const int64_t o = i * COLUMN + z * W;
     const value b = at_end(a.west, o);

@@ -142,7 +142,7 @@ class Parts:
     @property
     def backend(self) -> Backend:
         """The backend that compiles the stages of this rank."""
-        return backend(self.device, self.subdomain.ranks.place)
+        return backend(self.device, self.subdomain.ranks.local_rank)
 
     @property
     def masses(self) -> dict[str, float | None]:

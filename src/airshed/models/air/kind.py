@@ -27,7 +27,7 @@ from airshed.models.air.rates import RateFactors
 from airshed.models.air.report import budget_dataset
 from airshed.models.air.weather.case_weather import Given
 from airshed.models.air.weather.dataset import Calls
-from airshed.parallel.binding import cores_each, find_place
+from airshed.parallel.binding import cores_each, find_local_rank
 from airshed.parallel.communicator import Communicator, world
 from airshed.parallel.decomposition import Decomposition
 from airshed.parallel.failure import raising_together
@@ -70,7 +70,7 @@ def make_groups(case: Case, ranks: Communicator) -> Groups | None:
     Raises CaseError if the sizes do not match the number of ranks, or the integrator has a single stage.
     """
     if {case.device_of("transport"), case.device_of("chemistry")} != {"cpu"}:
-        find_place(ranks)
+        find_local_rank(ranks)
     if not case.has_groups:
         return None
     wanted = case.parallel.groups

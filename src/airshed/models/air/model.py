@@ -34,7 +34,7 @@ from airshed.models.air.programs.context import AirContext, batch_size, make_hal
 from airshed.models.air.programs.forward import WAITING, directions_of, make_executor
 from airshed.models.air.programs.groups import transport_remotely
 from airshed.models.air.programs.one_step import without_reactions
-from airshed.models.air.programs.trials import Trial, device_table
+from airshed.models.air.programs.step_times import StepTimes, device_table
 from airshed.models.air.rates import RateFactors, open_rates
 from airshed.models.air.repacked_state import in_packs
 from airshed.models.air.report import summary
@@ -62,7 +62,7 @@ class AirModel:
     The state is q [mol/mol] (species, level, lat, lon) at two time levels, advanced by the program of the case. Each
     rank stores its own columns; steps, budgets and the summary are collective.
 
-    trials  times of trial steps on each device, if these have chosen the device
+    trials  times of trial steps on each device; empty if the case gives the device
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class AirModel:
         self.executor = make_executor(self.program, context, self.families, threads=threads)
         if groups is not None:
             transport_remotely(self.executor, context, meteorology, groups)
-        self.trials: Mapping[str, Trial] = {}
+        self.trials: Mapping[str, StepTimes] = {}
         self.own_fields: dict[str, AnyArray] = {} if self.executor.updates is None else self.executor.updates.fields
         begin_stage("setting the initial air")
         self._set_initial(initial)
@@ -326,7 +326,7 @@ class AirModel:
         return own[name] if name in own else state.q[:, :, self.network.index(name)]
 
     def _note_change(self) -> None:
-        """Check the state after the next step, and start to copy it to the device, after a change from outside."""
+        """Check the changed state after the next step, and start to copy it to the device."""
         self._check.forget()
         self.layout.memory.prefetch(vars(self.stepper.state).values(), constant=False)
 

@@ -1,7 +1,7 @@
 """Placements of the stages of a step: all on the CPU, all on a GPU, or transport on the CPU and the rest on the GPU.
 
-Trial steps of the case measure the times of stages on each device. They predict the time of a step for each placement,
-and select the device of ``run.device = "auto"``.
+Trial steps of the case measure the times of stages on each device. These times predict the time of a step for each
+placement, and select the device of ``run.device = "auto"``.
 """
 
 import socket
@@ -22,19 +22,19 @@ from airshed.models.air.case import Case
 from airshed.models.air.case.sections import GroupsSection
 from airshed.models.air.model import AirModel
 from airshed.models.air.programs.groups import RedistributionRunner
-from airshed.models.air.programs.trials import Trial
+from airshed.models.air.programs.step_times import StepTimes
 from airshed.parallel.communicator import Communicator, SingleRank
 from airshed.parallel.groups import Groups
 
 DEVICES: Final = ("cpu", "cuda")
 _TIMED: Final = 2
-"""Steps whose times are averaged, after a first one, which loads and allocates."""
+"""Steps whose times are averaged, after a first step."""
 
 Make = Callable[[Case], AirModel]
-"""Builds the model of a case."""
+"""Function that builds the model of a case."""
 
-_CHOSEN: Final[dict[tuple[object, ...], dict[str, Trial]]] = {}
-"""Trials of this process, by the settings that determine the cost of a step: a changed case continues on its device."""
+_TRIALS: Final[dict[tuple[object, ...], dict[str, StepTimes]]] = {}
+"""Trials of this process by the settings that determine the cost of a step, so that a changed case keeps its device."""
 
 
 def on_device(case: Case, device: str) -> Case:
@@ -48,37 +48,39 @@ def on_both(case: Case) -> Case:
     return case.model_copy(update={"parallel": case.parallel.model_copy(update={"groups": groups})})
 
 
-def time_steps(model: AirModel) -> Trial:
+def time_steps(model: AirModel) -> StepTimes:
     """Return the times of trial steps of a model, and close it; collective. Times are those of the slowest rank."""
     with closing(model):
-        spent, end, count = model.executor.spent, model.case.time.length.value, 0
-        began = begin = 0.0
-        for number in range(1 + _TIMED):
-            if number > 0 and not model.seconds < end:
-                break
-            if number <= 1:
-                spent.clear()
-                began, begin, count = time.perf_counter(), model.seconds, 0
-            change = model.next_change()
-            model.step_through([min(model.seconds + model.longest_step(change), change, end)])
-            count += 1
-        own = np.array([time.perf_counter() - began, *spent.values()]) / count
-        step, *stages = model.subdomain.ranks.largest(own).tolist()
-        return Trial(dict(zip(spent, stages, strict=True)), step, (model.seconds - begin) / count)
+        first = _time_steps(model, 1)  # loads code and allocates memory
+        return _time_steps(model, _TIMED) if model.seconds < model.case.time.length.value else first
 
 
-def device_trials(case: Case, make: Make, ranks: Communicator) -> dict[str, Trial]:
-    """Return trials on both devices; nothing where a rank has no GPU. Collective."""
-    if not all(ranks.gather_all(_card() is not None)):
+def _time_steps(model: AirModel, most: int) -> StepTimes:
+    """Return the mean times of the next steps, at most `most` before the end of the run."""
+    spent, end, count = model.executor.spent, model.case.time.length.value, 0
+    spent.clear()
+    began, begin = time.perf_counter(), model.seconds
+    while count < most and model.seconds < end:
+        change = model.next_change()
+        model.step_through([min(model.seconds + model.longest_step(change), change, end)])
+        count += 1
+    own = np.array([time.perf_counter() - began, *spent.values()]) / count
+    step, *stages = model.subdomain.ranks.largest(own).tolist()
+    return StepTimes(dict(zip(spent, stages, strict=True)), step, (model.seconds - begin) / count)
+
+
+def device_trials(case: Case, make: Make, ranks: Communicator) -> dict[str, StepTimes]:
+    """Return the times of trial steps on both devices; nothing if a rank has no GPU. Collective."""
+    if not all(ranks.gather_all(_gpu_name() is not None)):
         return {}
     chemistry = case.chemistry
     key = case.make_grid().shape, ranks.size, chemistry.mechanism, chemistry.precision, chemistry.integrator
-    if key not in _CHOSEN:
-        _CHOSEN[key] = {device: time_steps(make(on_device(case, device))) for device in DEVICES}
-    return _CHOSEN[key]
+    if key not in _TRIALS:
+        _TRIALS[key] = {device: time_steps(make(on_device(case, device))) for device in DEVICES}
+    return _TRIALS[key]
 
 
-def fastest(trials: Mapping[str, Trial]) -> str:
+def fastest(trials: Mapping[str, StepTimes]) -> str:
     """Return the device with the shortest predicted time of a step: the CPU without trials."""
     return min(trials, key=lambda device: trials[device].predicted, default="cpu")
 
@@ -86,14 +88,14 @@ def fastest(trials: Mapping[str, Trial]) -> str:
 def shared_gpus(chosen: Backend, ranks: Communicator) -> list[str]:
     """Return a notice if several ranks share a GPU, else nothing; collective if the backend has devices.
 
-    Cards are compared by their identity, since a launcher may let each rank see another one.
+    GPUs are compared by their identity, since a launcher may show a different GPU to each rank.
     """
     if not chosen.devices:
         return []
-    cards = len(set(ranks.gather_all((socket.gethostname(), chosen.identity))))
-    if cards == ranks.size:
+    used = len(set(ranks.gather_all((socket.gethostname(), chosen.identity))))
+    if used == ranks.size:
         return []
-    return [f"{ranks.size} ranks share {counted(cards, 'GPU')}, and wait for each other; take as many ranks as GPUs"]
+    return [f"{ranks.size} ranks share {counted(used, 'GPU')}, and wait for each other; take as many ranks as GPUs"]
 
 
 def placement_report(case: Case) -> Report:
@@ -108,26 +110,22 @@ def placement_report(case: Case) -> Report:
         return AirModel(each, threads=threads, groups=Groups.of(SingleRank(), wanted.transport, wanted.chemistry))
 
     # trials on each device, and on both
-    card = _card()
-    trials = {device: time_steps(make(on_device(case, device))) for device in DEVICES[: 1 + (card is not None)]}
+    gpu = _gpu_name()
+    trials = {device: time_steps(make(on_device(case, device))) for device in DEVICES[: 1 + (gpu is not None)]}
     program = case.without_groups().program(case.network())
     rows = [_Row(f"all on {device}", *each.split(program), None, each.step) for device, each in trials.items()]
-    refused = "there is no GPU" if card is None else _refused(case)
+    refused = "there is no GPU" if gpu is None else _refused(case)
     if not refused:
         rows.append(_row_on_both(make(on_both(case)), trials))
 
     # the fastest one
     best = min(rows, key=lambda row: row.predicted).placement
-    steps = f"steps of {trials['cpu'].length:.4g} s, {counted(threads, 'thread')}" + (f", {card}" if card else "")
+    steps = f"steps of {trials['cpu'].length:.4g} s, {counted(threads, 'thread')}" + (f", {gpu}" if gpu else "")
     note = f"predicted to be fastest: {best}; {steps}" + (f"; not on both: {refused}" if refused else "")
     columns = (
-        "placement",
-        "stages with transport [s]",
-        "other stages [s]",
-        "redistribution [s]",
-        "predicted [s]",
+        "placement", "stages with transport [s]", "other stages [s]", "redistribution [s]", "predicted [s]",
         "measured [s]",
-    )
+    )  # fmt: skip
     return Report(case.title, [Table("Placements of a step", columns, [row.cells for row in rows], note)])
 
 
@@ -152,7 +150,7 @@ class _Row:
         return self.placement, self.transport, self.others, self.redistribution, self.predicted, self.measured
 
 
-def _row_on_both(model: AirModel, trials: Mapping[str, Trial]) -> _Row:
+def _row_on_both(model: AirModel, trials: Mapping[str, StepTimes]) -> _Row:
     """Return the times of transport on the CPU and all other stages on the GPU; close the model."""
     program, runner = model.program, model.executor.runners["redistribute"]
     assert isinstance(runner, RedistributionRunner)
@@ -171,7 +169,7 @@ def _refused(case: Case) -> str:
         return str(error)
 
 
-def _card() -> str | None:
+def _gpu_name() -> str | None:
     """Return the name of the GPU of this process; None without one."""
     try:
         return gpus()[0]

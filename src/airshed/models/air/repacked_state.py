@@ -1,4 +1,4 @@
-"""Saved states of a run on another device, whose packs have another number of columns."""
+"""Saved states of a run on another device, whose packs have a different width."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from airshed.runtime.model import SavedState
 class RepackedState:
     """Saved state in packs of another width; implements :class:`airshed.runtime.model.SavedState`.
 
-    saved    state with packs of `before` columns, one of the widths being a multiple of the other
+    saved    state with packs of `before` columns; one of the widths is a multiple of the other
     width    columns in a pack of this run;  columns  of the whole area
     """
 
@@ -48,7 +48,7 @@ class RepackedState:
 
 
 def in_packs(saved: SavedState, held: Box, width: int, columns: int) -> SavedState:
-    """Return a saved state with packs of `width` columns, whatever device saved it.
+    """Return a saved state of any device with packs of `width` columns.
 
     held     rows and packs of this rank;  columns  of the whole area
     """

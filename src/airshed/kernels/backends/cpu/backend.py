@@ -20,8 +20,8 @@ class CpuBackend:
     compile_mechanism = staticmethod(compile_mechanism)
     compile_chemistry = staticmethod(compile_chemistry)
 
-    def at(self, place: int) -> "CpuBackend":
-        """Return the backend of a process by its index among those of the machine."""
+    def for_local_rank(self, local_rank: int) -> "CpuBackend":
+        """Return this backend, which is the same for all processes of a machine."""
         return self
 
 

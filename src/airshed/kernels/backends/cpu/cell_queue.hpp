@@ -1,5 +1,5 @@
-// cell_queue.hpp: cells for the lanes of a thread. A lane whose cell is finished takes the next cell, so that no lane waits for
-// another.
+// cell_queue.hpp: distribution of cells to the lanes of a thread. A lane takes the next cell when its cell is finished, so that it does
+// not wait for other lanes. backends/cuda/cell_queue.hpp replaces this file.
 INLINE int64_t lanes_in(const Cells& s, int64_t p) {
     return (p / s.levels) % s.blocks == s.blocks - 1 ? s.last_lanes : W;
 }
@@ -95,7 +95,7 @@ static int refill(const Cells& s, int64_t last, Worker& t) {
     return active;
 }
 
-// Target of a species of a pack: the state, or `extra` behind it.
+// Target of a species of a pack: the state, or `extra` for species that the state does not store.
 INLINE real* result_of(const Cells& s, int64_t species, int64_t p) {
     if (species < s.stored) return s.result + place_of(s, p) + species * s.species_stride;
     return s.extra + (p * (NS - s.stored) + species - s.stored) * W;

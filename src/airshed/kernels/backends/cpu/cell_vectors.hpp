@@ -1,4 +1,5 @@
-// cell_vectors.hpp: packs and numbers in memory, for the generated functions of cells. The other file of this name is for a GPU.
+// cell_vectors.hpp: packs and numbers in memory, for the generated functions of cells. backends/cuda/cell_vectors.hpp
+// replaces this file.
 #define RESTRICT __restrict
 #define NUMBERS static real          // coefficients, in a table from which the compiler must load them
 #define TABLE constexpr

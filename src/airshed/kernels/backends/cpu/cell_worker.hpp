@@ -1,4 +1,5 @@
-// cell_worker.hpp: memory of a thread that integrates W cells at once, and operations on all lanes of a pack.
+// cell_worker.hpp: working memory of a thread that integrates W cells at once, and operations on all lanes of a pack.
+// backends/cuda/cell_worker.hpp replaces this file.
 constexpr int LANES = W;               // of a thread
 struct Worker {
     pack k[NR + 1], a[NA + 1];

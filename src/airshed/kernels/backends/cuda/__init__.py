@@ -1,1 +1,1 @@
-"""The CUDA backend: the code of the CPU with a warp in the place of a pack, on a GPU, or on a shim for tests."""
+"""The CUDA backend: the code of the CPU on a GPU or a shim for tests; a thread has a level of a column, or a cell."""

@@ -13,20 +13,20 @@ from airshed.kernels.backends.cuda.kernel import compile_mechanism
 class CudaBackend:
     """Steps and chemistry by Rosenbrock methods on the device of this process.
 
-    place    index of this process among those of the machine, which share its GPUs
-    width    columns in a pack: the threads of a warp
-    devices  names of the devices that run stages
+    local_rank  index of this process among those of the machine, which share its GPUs
+    width       columns in a pack: the threads of a warp
+    devices     names of the devices that run stages
     """
 
-    place: int = 0
+    local_rank: int = 0
     width = WARP
     devices: ClassVar[tuple[str, ...]] = ("cuda",)
     compile_chemistry = staticmethod(compile_chemistry)
 
     @property
     def device(self) -> Device:
-        """The device, which is opened at the first use; raises KernelError without one."""
-        return present_device(self.place)
+        """The device of this process; raises KernelError without one."""
+        return present_device(self.local_rank)
 
     @property
     def identity(self) -> str:
@@ -35,12 +35,12 @@ class CudaBackend:
 
     @property
     def compile_mechanism(self) -> Any:
-        """Compiles the step of a mechanism for the device, see :func:`.kernel.compile_mechanism`."""
+        """Function that compiles the step of a mechanism for the device, see :func:`.kernel.compile_mechanism`."""
         return partial(compile_mechanism, device=self.device)
 
-    def at(self, place: int) -> "CudaBackend":
-        """Return the backend of a process by its index among those of the machine."""
-        return CudaBackend(place)
+    def for_local_rank(self, local_rank: int) -> "CudaBackend":
+        """Return the backend of a process with this index among those of the machine."""
+        return CudaBackend(local_rank)
 
 
 BACKEND: Final = CudaBackend()

@@ -1,5 +1,5 @@
-// cell_queue.hpp: cells for the threads of a device. A thread whose cell is finished takes the next one, so that it does not wait for
-// the other threads of its warp.
+// cell_queue.hpp: distribution of cells to the threads of a device. A thread takes the next cell when its cell is finished, so that it
+// does not wait for the other threads of its warp.
 INLINE int64_t lanes_in(const Cells& s, int64_t p) {
     return (p / s.levels) % s.blocks == s.blocks - 1 ? s.last_lanes : W;
 }
@@ -37,7 +37,7 @@ static bool take(const CellCall& call, Worker& t) {
 // Stores the results of a finished cell.
 static void put_back(const Cells& s, Worker& t) {
     const int64_t cell = t.cell[0], place = place_of(s, cell);
-    real* const extra = s.extra + cell / W * (NS - s.stored) * W + cell % W;   // species behind those of the state
+    real* const extra = s.extra + cell / W * (NS - s.stored) * W + cell % W;   // species that the state does not store
     const pack scale = real(UNIT) * (s.mixing_ratios ? real(1) / real(density(s, t)) : real(1));
     in_batches(NS, [&](int64_t species) { return t.y[place_of_species[species]] * scale; },
                [&](int64_t species, pack y) {
@@ -52,7 +52,7 @@ static void put_back(const Cells& s, Worker& t) {
     t.cell[0] = -1;
 }
 
-// Working memory of a thread: its share of that of its warp. Python computes the same size, see kernels/backends/cuda/cells.py.
+// Working memory of a thread: its lane of the working memory of its warp, whose size follows from `_bytes_of_warp` in cells.py.
 static Worker make_worker(const CellCall& call, int64_t warp) {
     const Cells& s = call.cells;
     unsigned char* const begin = call.memory + warp * call.bytes_of_warp;

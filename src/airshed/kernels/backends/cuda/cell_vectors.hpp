@@ -1,5 +1,5 @@
-// cell_vectors.hpp: packs and numbers in memory, for the generated functions of cells. A thread has one lane of each pack, at the
-// addresses that it receives; it never reads the lanes of other threads, which compute other steps.
+// cell_vectors.hpp: packs and numbers in memory, for the generated functions of cells. Addresses of packs are those of the lane of this
+// thread. It never reads other lanes, because other threads compute other steps.
 #define RESTRICT
 #define NUMBERS static __constant__ real   // coefficients: all threads of a warp read the same one
 #define TABLE static __constant__ const

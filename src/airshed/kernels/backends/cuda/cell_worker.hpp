@@ -1,4 +1,4 @@
-// cell_worker.hpp: memory of a thread that integrates one cell after another, and operations on its lane of a pack.
+// cell_worker.hpp: working memory of a thread that integrates one cell after another, and operations on its lane of a pack.
 typedef int64_t ipack;
 typedef bool mask;
 constexpr int LANES = 1;               // of a thread
@@ -38,8 +38,8 @@ INLINE void set_lanes(mask& lane, int, ipack given) { lane = given != 0; }
 INLINE real in_lane(pack x, int) { return x; }
 INLINE double root(double x) { return sqrt(x); }
 
-// Calls load and store(n, result of load) for n from 0. A thread stops at a store until its number has arrived from memory, so
-// several are loaded before the first store.
+// Calls store(n, load(n)) for n from 0 to count - 1. A store waits until its operand is loaded, and blocks all later loads. So several
+// loads precede the first store.
 constexpr int TOGETHER = 8;
 template <class Load, class Store> INLINE void in_batches(int64_t count, const Load& load, const Store& store) {
     int64_t n = 0;
@@ -59,7 +59,7 @@ INLINE void copy_inputs(double* to, const double* from, int64_t count) {
     in_batches(count, [&](int64_t i) { return from[i * W]; }, [&](int64_t i, double x) { to[i * W] = x; });
 }
 INLINE void record_step(const Cells&, const Worker&) {}
-// The result becomes the state. It is copied: with exchanged addresses a warp would read two rows of memory for each species.
+// The result becomes the state. It is copied: if threads exchanged addresses, a warp would read two rows of memory for each species.
 INLINE void take_next(Worker& t) {
     fill(t.y, [&](int n) { return t.next[n]; });
 }

@@ -1,7 +1,7 @@
 """Chemistry of independent cells on a device: the code of the CPU, with a thread for each lane of a pack.
 
-Each thread takes cells from a common queue, and has its own time, step and error control. Arrays of a call that the
-device has allocated (``Layout.memory``) are used in place; others are copied.
+Each thread takes cells from a common queue, and uses the time, step and error control of its cell. Arrays of a call
+that the device has allocated (``Layout.memory``) are used in place; others are copied.
 """
 
 import ctypes
@@ -29,12 +29,12 @@ from airshed.kernels.cells.arguments import (
     Tolerances,
     input_names,
 )
-from airshed.kernels.cells.emit import ChemistryShape, ChemistrySource, Headers, emit_chemistry
+from airshed.kernels.cells.emit import ChemistryShape, ChemistrySource, Target, emit_chemistry
 from airshed.kernels.cells.tableau import Tableau
 from airshed.kernels.host import AnyArray, address, aligned_zeros
 from airshed.mechanism.network import ReactionNetwork
 
-CELLS: Final = Headers(
+CELLS: Final = Target(
     ("backends/cuda/pack.hpp", "backends/cuda/cell_vectors.hpp"),
     ("backends/cuda/cell_worker.hpp", "cells/rosenbrock.hpp", "backends/cuda/cell_queue.hpp"),
     doubles=WARP, longest=20_000, loads=48, structures=abi.CELLS + abi.CELLS_DEVICE,
@@ -42,7 +42,7 @@ CELLS: Final = Headers(
 """Cells on a device."""
 
 RESIDENT: Final = 8
-"""Warps of a multiprocessor that integrate cells: 255 registers of each thread leave no space for more."""
+"""Resident warps of a multiprocessor: each thread uses 255 registers, which leaves no space for more."""
 
 _CALL, _CELLS, _METHOD = (abi.structure(CELLS.structures, name) for name in ("CellCall", "Cells", "Method"))
 
@@ -61,18 +61,18 @@ class DeviceCellKernel(GeneratedKernel[ChemistryShape, ChemistrySource]):
 
     @property
     def reverse(self) -> NoReturn:
-        """The adjoint of the steps, which the CPU has; raises KernelError."""
+        """The adjoint of the steps, which only the CPU has: raises KernelError."""
         raise KernelError("chemistry on a device has no adjoint yet: use the backend cpu")
 
     @property
     def tangent(self) -> NoReturn:
-        """The tangent of the steps, which the CPU has; raises KernelError."""
+        """The tangent of the steps, which only the CPU has: raises KernelError."""
         raise KernelError("chemistry on a device has no tangent yet: use the backend cpu")
 
     def solver(
         self, method: Tableau, tolerances: Tolerances, sources: Sources = NO_SOURCES, *, threads: int = 1, **limits: Any
     ) -> "DeviceCellSolver":  # fmt: skip
-        """Return a solver for cells; limits: those of the CPU. The threads of the host have no effect."""
+        """Return a solver for cells with the limits of the CPU; `threads` of the host has no effect."""
         return DeviceCellSolver(self, method, tolerances, sources, **limits)
 
 
@@ -133,7 +133,7 @@ class DeviceCellSolver(CellSolver):
         warps, size = min(packs, RESIDENT * device.processors), self._bytes_of_warp(degree)
         if self._working is None or self._size < warps * size:
             self._working, self._size = device.working_memory(warps * size), warps * size
-        if foreign := foreign_members(cells, device.memory.holds):
+        if foreign := foreign_members(cells, device.memory):
             raise KernelError(f"the device cannot read these arrays of cells: {', '.join(foreign)}")
         self._taken[0] = 0
         structures = _CELLS.from_buffer_copy(cells), _METHOD.from_buffer_copy(self._method)
@@ -161,7 +161,7 @@ def device_copy(device: Device, array: npt.NDArray[Any]) -> Any:
 def arrays_on(device: Device) -> Iterator[Callable[[Any], Any]]:
     """Return a function that returns an array in memory of a device: the array itself, or a copy.
 
-    An array has one copy, whose values are stored in the array at the end.
+    At the end the values of each copy are stored in its array.
     """
     copies: dict[int, tuple[Any, Any]] = {}
 

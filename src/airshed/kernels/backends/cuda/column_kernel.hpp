@@ -15,7 +15,7 @@ INLINE void store_tile(real* device, const real* tile, int count) {
     __syncthreads();
 }
 
-// All species of the columns, as many at a time as a tile holds: for each, `each(index in memory of the thread, number in the tile)`.
+// Loads all species of the columns, one tile after another, and calls each(index in memory of the thread, number in the tile).
 template <class Each> INLINE void from_device(const real* device, real* tile, const Each& each) {
     real* const own = tile + threadIdx.x / 32 * SPAN;
     for (int first = 0; first < NS; first += TILE) {

@@ -1,4 +1,4 @@
-// device.hpp: types that NVRTC does not provide. Functions without a mark are functions of the device (--device-as-default-execution-space).
+// device.hpp: types that NVRTC does not provide. Functions without qualifiers run on the device (--device-as-default-execution-space).
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;

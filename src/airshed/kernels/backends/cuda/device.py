@@ -1,4 +1,4 @@
-"""Devices that run generated code: a GPU, and a shim on the CPU for tests; and their compiler NVRTC."""
+"""Devices that run generated code, a GPU or a shim on the CPU for tests, and the compiler NVRTC."""
 
 import ctypes
 import hashlib
@@ -15,7 +15,7 @@ import numpy as np
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cuda.memory import ShimMemory, WorkingMemory
+from airshed.kernels.backends.cuda.memory import DeviceMemory, WorkingMemory
 from airshed.kernels.cache import writable_folder
 from airshed.kernels.cpp import header
 from airshed.kernels.host import ALIGNMENT, Memory, address
@@ -31,20 +31,22 @@ SHIM_VARIABLE: Final = "AIRSHED_CUDA_SHIM"
 """Environment variable that replaces the GPU by the shim, for tests."""
 
 _SHIM_STACK: Final = 1 << 17
+"""Bytes of the stack of a thread on the shim."""
+
 Kernel = Callable[[int, int], None]
-"""Starts a kernel: the address of its argument, and the number of warps."""
+"""Function that starts a kernel, with the address of its argument and the number of warps."""
 
 
 class Device(Protocol):
-    """A device.
+    """A GPU, or the shim that takes its place in tests.
 
-    card        its name
+    name        of its kind, such as that of the GPU
     identity    the same for all processes that use this device, and for no other device
     processors  number of its multiprocessors
-    memory      memory of the arrays of steps
+    memory      of the arrays of steps
     """
 
-    card: str
+    name: str
     identity: str
     processors: int
     memory: Memory
@@ -56,7 +58,7 @@ class Device(Protocol):
 
         contract  whether products and sums may be fused
         shared    bytes of shared memory for each warp
-        size      bytes of a structure that is its argument; None for the address of one
+        size      bytes of a structure that the kernel takes by value; None if it takes the address of one
         Raises KernelError if the text does not compile.
         """
 
@@ -68,13 +70,17 @@ class Device(Protocol):
 
 
 class Shim:
-    """The CPU: g++ and ``shim.hpp``; `warps` of a block of threads and the `seed` of the order of blocks for tests."""
+    """The CPU as a device, by g++ and ``shim.hpp``.
 
-    card, identity, processors = "a shim on the CPU, for tests", f"shim {os.getpid()}", 1
+    warps  number of warps of a block of threads
+    seed   of the order in which blocks run
+    """
+
+    name, identity, processors = "a shim on the CPU, for tests", f"shim {os.getpid()}", 1
 
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
-        self.memory: Memory = ShimMemory()
+        self.memory: Memory = DeviceMemory()
 
     def compile(
         self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0, size: int | None = None
@@ -101,7 +107,7 @@ class Shim:
 
 
 def _launches(text: str) -> str:
-    """Return functions of the host that start the kernels of a text."""
+    """Return the C++ functions of the host that start the kernels of a text."""
     sizes = "int64_t blocks, int64_t threads, int64_t shared, int64_t seed"
     return "\n".join(
         f'extern "C" void airshed_launch_{kernel}(const void* argument, {sizes}) '
@@ -115,7 +121,7 @@ def _shim_flags(contract: bool) -> tuple[str, ...]:
 
 
 def device_text(text: str) -> str:
-    """Return the whole text for NVRTC."""
+    """Return the text with the header of the device, for NVRTC."""
     return "\n".join([f"#define WARPS {WARPS}", header("backends/cuda/device.hpp"), text])
 
 
@@ -148,13 +154,13 @@ def compile_text(text: str, architecture: str, *, contract: bool = True) -> tupl
     (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
     log = b" " * _call(nvrtc.nvrtcGetProgramLogSize(program))
     nvrtc.nvrtcGetProgramLog(program, log)
-    said = log.rstrip(b"\0 ").decode(errors="replace")
+    messages = log.rstrip(b"\0 ").decode(errors="replace")
     if int(status) != 0:
-        lines = [line for line in said.splitlines() if "error" in line][:3]
+        lines = [line for line in messages.splitlines() if "error" in line][:3]
         raise KernelError("\n".join(["the generated code does not compile for the GPU", *lines]))
     code = b" " * _call(nvrtc.nvrtcGetCUBINSize(program))
     nvrtc.nvrtcGetCUBIN(program, code)
-    return bytes(code), said
+    return bytes(code), messages
 
 
 @cache
@@ -181,27 +187,27 @@ def _call(answer: tuple[Any, ...], *, several: bool = False) -> Any:
 
 
 @cache
-def present_device(place: int = 0) -> Device:
+def present_device(local_rank: int = 0) -> Device:
     """Return the device of this process; raises KernelError with the missing package or driver.
 
-    place  index of this process among those of the machine, which share its GPUs
+    local_rank  index of this process among those of the machine, which share its GPUs
     """
     if os.environ.get(SHIM_VARIABLE):
         return Shim()
     with _driver_needed():
         from airshed.kernels.backends.cuda.gpu import Gpu
 
-        return Gpu(place)
+        return Gpu(local_rank)
 
 
-def present_cards() -> list[str]:
-    """Return the names of the devices that this process sees; raises KernelError as :func:`present_device` does."""
+def gpu_names() -> list[str]:
+    """Return the names of the GPUs that this process sees; raises KernelError as :func:`present_device` does."""
     if os.environ.get(SHIM_VARIABLE):
-        return [Shim.card]
+        return [Shim.name]
     with _driver_needed():
-        from airshed.kernels.backends.cuda.gpu import cards
+        from airshed.kernels.backends.cuda.gpu import visible_gpus
 
-        return cards()
+        return visible_gpus()
 
 
 @contextmanager

@@ -1,5 +1,5 @@
-// elimination.hpp: tri-diagonal systems of a warp, whose threads have OWN_LEVELS levels each. Each thread eliminates its own levels; then
-// the last levels of all threads are solved by parallel cyclic reduction with shuffles, and the others follow from them.
+// elimination.hpp: tri-diagonal systems of a column in a warp, with OWN_LEVELS levels in each thread. A thread first eliminates its own
+// levels. Parallel cyclic reduction with shuffles then solves for the last levels of all threads, and the other levels follow.
 
 struct Elimination {       // of one species: y_k = constant_k + under_k y_(below the levels of the thread) + slope_k y_(k+1)
     value slope[OWN_LEVELS] = {}, constant[OWN_LEVELS] = {}, under[OWN_LEVELS] = {}, loss[OWN_LEVELS] = {};
@@ -25,9 +25,8 @@ template <int N> struct Solutions {
     value y[N];
 };
 
-// Solves the rows of all threads by parallel cyclic reduction, all species of a group at once. Not inlined: the code of the sweeps must
-// fit into the caches of instructions.
-template <int N> NOINLINE Solutions<N> solved(Rows<N> rows) {
+// Solves the rows of all threads for all species of a group. Not inlined: the code of the sweeps must fit into the instruction caches.
+template <int N> NOINLINE Solutions<N> cyclic_reduction(Rows<N> rows) {
     constexpr int THREADS = (NZ + OWN_LEVELS - 1) / OWN_LEVELS;
     UNROLLED for (int distance = 1; distance < THREADS; distance *= 2) {
         UNROLLED for (int m = 0; m < N; m++) {
@@ -64,7 +63,7 @@ template <int N> INLINE void join_levels(Elimination (&e)[N]) {
         rows.constant[m] = e[m].constant[LAST], rows.under[m] = e[m].under[LAST], rows.over[m] = e[m].slope[LAST];
         if constexpr (OWN_LEVELS > 1) skip_first_level(e[m], rows.constant[m], rows.under[m], rows.over[m]);
     }
-    const Solutions<N> solutions = solved(rows);
+    const Solutions<N> solutions = cyclic_reduction(rows);
     UNROLLED for (int m = 0; m < N; m++) {
         e[m].constant[LAST] = solutions.y[m];
         if constexpr (OWN_LEVELS > 1) {

@@ -1,8 +1,7 @@
-"""A GPU by the driver interface of CUDA: its choice, its memory, and three streams.
+"""A GPU through the driver interface of CUDA: its selection, its memory, and three streams.
 
 Steps, inputs and results have a stream each, so that copies overlap with steps. Arrays are in managed memory, which
-both sides read and write: pages move to the side that uses them. A kernel waits for a page that is on its way. The
-state stays on the GPU from step to step.
+both sides read and write: pages move to the side that uses them. A kernel waits for a page that is being copied.
 """
 
 import os
@@ -15,13 +14,13 @@ import numpy.typing as npt
 
 from airshed.core.errors import KernelError
 from airshed.kernels.backends.cuda.device import WARP, WARPS, Kernel, device_text, machine_code
-from airshed.kernels.backends.cuda.memory import MemoryBlocks, WorkingMemory
+from airshed.kernels.backends.cuda.memory import DeviceMemory, WorkingMemory
 from airshed.kernels.host import Memory, address
 
 _ADVICE: Final = {
     "CUDA_ERROR_NO_DEVICE": "see nvidia-smi, and the variable CUDA_VISIBLE_DEVICES ({visible})",
     "CUDA_ERROR_OUT_OF_MEMORY": "take fewer cells or more GPUs, or end other programs on the GPU",
-    "CUDA_ERROR_DEVICE_UNAVAILABLE": "another program has the GPU for itself: take as many ranks as GPUs",
+    "CUDA_ERROR_DEVICE_UNAVAILABLE": "another program uses the GPU exclusively: take as many ranks as GPUs",
     "CUDA_ERROR_ILLEGAL_ADDRESS": "the state is invalid; please report this with the case",
 }
 """Advice for errors of the driver."""
@@ -36,15 +35,15 @@ class Driver:
         self.call("cuInit", 0)
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """Return the result of a function; raise KernelError with the words of the driver for an error."""
-        if self.context is not None:  # of this thread, which another library may have changed
+        """Return the result of a function; raise KernelError with the message of the driver for an error."""
+        if self.context is not None:  # each thread has its own, and other libraries may change it
             self.bindings.cuCtxSetCurrent(self.context)
         status, *found = getattr(self.bindings, name)(*arguments)
         if int(status) != 0:
-            _, words = self.bindings.cuGetErrorString(status)
+            _, text = self.bindings.cuGetErrorString(status)
             advice = _ADVICE.get(status.name, "").format(visible=os.environ.get("CUDA_VISIBLE_DEVICES", "not set"))
-            said = f"{name} fails on the GPU: {(words or b'').decode() or 'unknown error'} ({status.name})"
-            raise KernelError("; ".join(filter(None, [said, advice])))
+            message = f"{name} fails on the GPU: {(text or b'').decode() or 'unknown error'} ({status.name})"
+            raise KernelError("; ".join(filter(None, [message, advice])))
         return tuple(found) if len(found) > 1 else found[0] if found else None
 
     def call_second(self, name: str, *arguments: Any) -> Any:
@@ -53,13 +52,13 @@ class Driver:
         return self.call(second if hasattr(self.bindings, second) else name, *arguments)
 
     def location(self, ordinal: int) -> Any:
-        """Return the memory of a device as a location."""
+        """Return the location that denotes the memory of a device."""
         location = self.bindings.CUmemLocation()
         location.type, location.id = self.bindings.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, ordinal
         return location
 
     def attribute(self, device: Any, name: str) -> int:
-        """Return an attribute of a device by its name, without the prefix that all have."""
+        """Return an attribute of a device by its name without the common prefix."""
         kind = getattr(self.bindings.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
         return int(self.call("cuDeviceGetAttribute", kind, device))
 
@@ -68,37 +67,37 @@ class Driver:
         device = self.call("cuDeviceGet", ordinal)
         if not self.attribute(device, "CONCURRENT_MANAGED_ACCESS"):
             raise KernelError(
-                f"the CPU cannot use the memory of the {self.card(device)} during a kernel, as on Windows and in WSL; "
-                'set run.device = "cpu", or use Linux'
+                f"the CPU cannot use the memory of the {self.name_of(device)} during a kernel, "
+                'as on Windows and in WSL; set run.device = "cpu", or use Linux'
             )
         return device
 
-    def card(self, device: Any) -> str:
+    def name_of(self, device: Any) -> str:
         """Return the name of a device."""
         name: bytes = self.call("cuDeviceGetName", 200, device)
         return name.split(b"\0")[0].decode()
 
 
-def cards(bindings: Any = None) -> list[str]:
+def visible_gpus(bindings: Any = None) -> list[str]:
     """Return the names of the GPUs that this process sees."""
     driver = Driver(bindings)
-    return [driver.card(driver.device(ordinal)) for ordinal in range(driver.call("cuDeviceGetCount"))]
+    return [driver.name_of(driver.device(ordinal)) for ordinal in range(driver.call("cuDeviceGetCount"))]
 
 
 class Gpu:
-    """GPU of this process, one of the visible GPUs.
+    """GPU of this process, one of the visible GPUs; its members are those of :class:`.device.Device`.
 
-    place     index of this process among those of the machine: processes share the GPUs in turn
-    bindings  of the driver interface, by default those of CUDA
+    local_rank  index of this process among those of the machine: it selects GPU number local_rank modulo their number
+    bindings    of the driver interface, by default those of CUDA
 
-    Raises KernelError without a GPU, or for one that the host cannot share memory with.
+    Raises KernelError without a GPU, or if the host cannot use its memory during kernels.
     """
 
-    def __init__(self, place: int = 0, bindings: Any = None) -> None:
+    def __init__(self, local_rank: int = 0, bindings: Any = None) -> None:
         self._driver = driver = Driver(bindings)
-        ordinal = place % driver.call("cuDeviceGetCount")
+        ordinal = local_rank % driver.call("cuDeviceGetCount")
         device = driver.device(ordinal)
-        self.card = driver.card(device)
+        self.name = driver.name_of(device)
         self.identity = bytes(driver.call_second("cuDeviceGetUuid", device).bytes).hex()
         major, minor = (driver.attribute(device, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
         self.architecture = f"sm_{major}{minor}"
@@ -130,7 +129,7 @@ class Gpu:
     def working_memory(self, size: int) -> WorkingMemory:
         """Return memory of the GPU."""
         allocation = Allocation(self._driver, int(self._driver.call("cuMemAlloc", size)))
-        return WorkingMemory(allocation.place, allocation)
+        return WorkingMemory(allocation.address, allocation)
 
     def wait(self) -> None:
         """Wait until all started kernels have ended; raise KernelError for a failed one."""
@@ -138,56 +137,52 @@ class Gpu:
 
 
 def new_stream(driver: Driver) -> Any:
-    """Return a stream whose work overlaps with that of all others."""
+    """Return a stream that does not wait for other streams."""
     return driver.call("cuStreamCreate", driver.bindings.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
 
 
-class ManagedMemory(Memory):
+class ManagedMemory(DeviceMemory):
     """Managed memory of a GPU: at most as much as it had free at the start.
 
-    A driver also grants more, and moves pages to and fro for each step, or stops.
+    The driver would grant more. Then pages would move in each step, or kernels would fail.
     """
 
     def __init__(self, driver: Driver, location: Any) -> None:
+        super().__init__()
         self._driver, self._location = driver, location
         self._most, _ = driver.call("cuMemGetInfo")
-        self._blocks = MemoryBlocks()
         self._inputs, self._results = new_stream(driver), new_stream(driver)
 
     def zeros(self, size: int) -> npt.NDArray[np.uint8]:
         """Return zeroed bytes, which are freed with the array; raises KernelError if they exceed the free memory."""
-        if self._blocks.size + size > self._most:
-            needed, free = (self._blocks.size + size) / 1e9, self._most / 1e9
+        if self.size + size > self._most:
+            needed, free = (self.size + size) / 1e9, self._most / 1e9
             raise KernelError(
                 f"the case needs more than {needed:.3g} GB of the {free:.3g} GB that the GPU has free: "
                 f"{_ADVICE['CUDA_ERROR_OUT_OF_MEMORY']}"
             )
         flag = self._driver.bindings.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL
-        place = int(self._driver.call("cuMemAllocManaged", max(size, 1), flag.value))
-        zeros = np.asarray(Block(self._driver, place, size))
+        start = int(self._driver.call("cuMemAllocManaged", max(size, 1), flag.value))
+        zeros = np.asarray(Block(self._driver, start, size))
         zeros[...] = 0
-        return self._blocks.add(zeros)
+        return self._add(zeros)
 
     def prefetch(self, arrays: Iterable[npt.NDArray[Any]], *, constant: bool) -> None:
-        """Start to copy the blocks of arrays to the GPU, during the steps of earlier inputs.
+        """Start to copy the blocks of arrays to the GPU, while earlier steps run.
 
-        Pages that are mostly read have a copy on each side. Other pages move.
+        Constant pages have a copy on each side. Other pages move.
         """
         advice = self._driver.bindings.CUmem_advise.CU_MEM_ADVISE_SET_READ_MOSTLY
         for block in filter(None, {block_of(each): None for each in arrays}):
             if constant and not block.constant:
-                self._driver.call_second("cuMemAdvise", block.place, block.size, advice, self._location)
+                self._driver.call_second("cuMemAdvise", block.address, block.size, advice, self._location)
                 block.constant = True
-            self._driver.call_second("cuMemPrefetchAsync", block.place, block.size, self._location, 0, self._inputs)
-
-    def holds(self, place: int) -> bool:
-        """Return whether an address lies in an array of this memory."""
-        return self._blocks.holds(place)
+            self._driver.call_second("cuMemPrefetchAsync", block.address, block.size, self._location, 0, self._inputs)
 
     def fetch(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return a copy of an array that kernels write: only its rows move, and no page.
+        """Return a copy of an array that kernels write, without moving its pages.
 
-        The array itself is returned if it is in other memory, or constant, or if the distance of its rows varies.
+        Returns the array itself if it is in other memory, or constant, or if its rows have no common distance.
         """
         block, rows = block_of(array), rows_of(array)
         if block is None or block.constant or rows is None:
@@ -206,24 +201,24 @@ class ManagedMemory(Memory):
 class Allocation:
     """Memory of a GPU at an address, freed with this object."""
 
-    def __init__(self, driver: Driver, place: int) -> None:
-        self._driver, self.place = driver, place
+    def __init__(self, driver: Driver, start: int) -> None:
+        self._driver, self.address = driver, start
 
     def __del__(self) -> None:
         self._driver.bindings.cuCtxSetCurrent(self._driver.context)  # arrays are freed on any thread
-        self._driver.bindings.cuMemFree(self.place)  # an error was reported by the call that caused it
+        self._driver.bindings.cuMemFree(self.address)  # the call that caused an error has reported it
 
 
 class Block(Allocation):
-    """Block of managed memory as an array of NumPy, which holds this object.
+    """Block of managed memory with the array interface of NumPy: its arrays hold a reference to this object.
 
-    constant  whether the host has a copy of all pages, since nothing writes the block any more
+    constant  whether nothing writes the block any more, so that the host has a copy of its pages
     """
 
-    def __init__(self, driver: Driver, place: int, size: int) -> None:
-        super().__init__(driver, place)
+    def __init__(self, driver: Driver, start: int, size: int) -> None:
+        super().__init__(driver, start)
         self.size, self.constant = size, False
-        self.__array_interface__ = {"data": (place, False), "shape": (size,), "typestr": "|u1", "version": 3}
+        self.__array_interface__ = {"data": (start, False), "shape": (size,), "typestr": "|u1", "version": 3}
 
 
 def block_of(array: npt.NDArray[Any]) -> Block | None:
@@ -235,7 +230,7 @@ def block_of(array: npt.NDArray[Any]) -> Block | None:
 
 
 def rows_of(array: npt.NDArray[Any]) -> tuple[int, int, int] | None:
-    """Return number, distance and size [bytes] of the contiguous rows of an array; None for several distances."""
+    """Return number, distance and size [bytes] of the contiguous rows of an array; None without a common distance."""
     if not array.size:
         return None
     size = array.itemsize
@@ -243,7 +238,7 @@ def rows_of(array: npt.NDArray[Any]) -> tuple[int, int, int] | None:
     while axes and axes[-1][1] == size:
         length, _ = axes.pop()
         size *= length
-    if not axes:  # rows of the whole, as the size of a row is limited
+    if not axes:  # contiguous: divided along the first axis, since CUDA limits the size of a row
         count = max(len(array), 1) if array.ndim else 1
         return count, size // count, size // count
     distance, count = axes[-1][1], 1

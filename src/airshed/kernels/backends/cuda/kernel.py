@@ -1,7 +1,7 @@
-"""Compiler pipeline of a mechanism for a device: the plan of the CPU, in blocks of a warp.
+"""Compiler pipeline of a mechanism for a device: the plan of the CPU, with 32 columns in a pack.
 
-The text of the step is that of the CPU with other packs (``backends/cuda/pack.hpp``) and another entry point. Sums, the
-sun and adjoints are functions of the host, in the same memory layout.
+The text of the step is that of the CPU with other packs (``backends/cuda/pack.hpp``), levels and entry points: a kernel
+for the explicit part, one for the implicit part, and one for the sums of blocks. The sun is a function of the host.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -40,23 +40,23 @@ COLUMNS: Final = Headers(
 """The implicit part."""
 
 _TRANSPORT_BLOCKS: Final = 5
-"""Blocks of threads of transport that must fit on a multiprocessor, which limits registers."""
+"""Blocks of threads of transport that must fit on a multiprocessor: this occupancy limits registers."""
 
 _COLUMN_BLOCKS: Final = 4
-"""The same of columns."""
+"""The same for the kernel of columns."""
 
 _MOST_SHARED: Final = 24 * 1024
-"""Most bytes of a column in shared memory: a block of four columns fits into the 99 kB of every GPU since sm_80."""
+"""Most bytes of a column in shared memory: a block of four columns fits into the 99 kB of every GPU from sm_80 on."""
 
 _FEW_SPECIES: Final = 16
-"""Species of a column in shared memory on their way between device memory and local memory."""
+"""Species of a tile in shared memory, if not all fit: the tile copies between device memory and local memory."""
 
 _HOST: Final = Headers(CPU.first, ("backends/cpu/control.hpp",))
-"""Functions of the host, without the step."""
+"""The text of functions of the host, without the step."""
 
 
 class LaunchQueue:
-    """Computes the steps of an argument table: some kernels for each step, and one wait for a batch.
+    """Queue of the steps of an argument table: some kernels for each step, and one wait for a batch.
 
     launches  kernels in their order, and the number of warps of each
     """
@@ -74,12 +74,12 @@ class LaunchQueue:
 
     @property
     def waited(self) -> float:
-        """The wall time of waiting for the halo, which is not measured."""
+        """The wall time of waiting for the halo: 0, since it is not measured."""
         return 0.0
 
     @property
     def seconds(self) -> Array:
-        """The wall time of the parts of a step, which a device does not measure."""
+        """The wall time of the parts of a step: 0, since a device does not measure it."""
         return np.zeros(len(PARTS))
 
     def edges_are_here(self) -> None:
@@ -93,7 +93,7 @@ class LaunchQueue:
         """
         if self._interrupted:
             raise KernelError("a step was interrupted, and its state is invalid; make a new model, or resume the run")
-        self._interrupted = True  # until the end
+        self._interrupted = True  # until all steps have ended
         while self._edges and between is not None and not self._arrived:
             between()
         self._arrived = False
@@ -104,7 +104,7 @@ class LaunchQueue:
                 for kernel, warps in self._launches:
                     kernel(step, warps)
         finally:
-            self._device.wait()  # kernels use memory of this object
+            self._device.wait()  # also after an error: kernels use memory of this object
         self._interrupted = False
 
 
@@ -112,8 +112,8 @@ class LaunchQueue:
 class DeviceStepKernel(StepKernel):
     """The step of a mechanism on a device; `functions` are those of the host, `source` is the text of the CPU.
 
-    transport  computes the explicit part of a step
-    implicit   compute the implicit part, and the sums of blocks; empty without a vertical part
+    transport  kernel of the explicit part of a step
+    implicit   kernels of the implicit part and of the sums of blocks; empty without a vertical part
     """
 
     device: Device

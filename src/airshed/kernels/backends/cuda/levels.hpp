@@ -1,8 +1,9 @@
-// levels.hpp: the levels that a thread of a device computes, and its memory for them: see step/levels.hpp.
+// levels.hpp: the levels that a thread of a device computes, and its memory for them. It replaces step/levels.hpp.
 constexpr bool WHOLE_COLUMNS = false;
 #define EACH_LEVEL(z) for (int own_level = 0; own_level < OWN_LEVELS; own_level++) if (const int z = first_level() + own_level; z < NZ)
 
-// Numbers [row][level of this thread], addressed as [row * NZ + level]. If the address is known when the code is compiled, so is the place.
+// Numbers [row][level of this thread], with the index [row * NZ + level]. The index of a constant row is a constant, so that the number is
+// in a register.
 template <class T, int N = NZ> struct Levels {
     static constexpr int ROWS = (N + NZ - 1) / NZ;
     T own[ROWS * OWN_LEVELS];
@@ -14,7 +15,8 @@ template <class T, int N = NZ> struct Levels {
     }
 };
 
-template <class T, int N = NZ> struct LinkedLevels {   // with the levels below (only of the first row) and above
+// The same with the levels below (only in the first row) and above.
+template <class T, int N = NZ> struct LinkedLevels {
     static constexpr int ROWS = (N + NZ - 1) / NZ, ROW = OWN_LEVELS + 2;
     T own[ROWS * ROW];
     INLINE_MEMBER T& operator[](int i) { return own[place(i)]; }
@@ -46,12 +48,12 @@ typedef RIGHT_HAND_SIDES RightHandSides;
 typedef VALUES Values;
 typedef Values RestrictedValues;
 
-// Packs of which only the last two, or the first two lanes are used: the others are not read.
+// Packs of which only the last two, or the first two lanes are used and read.
 INLINE value at_end(const real* base, int64_t offset) { return own_lane() >= W - 2 ? pack_at(base, offset) : value(0); }
 INLINE value at_start(const real* base, int64_t offset) { return own_lane() < 2 ? pack_at(base, offset) : value(0); }
 
-// Sums of a block [term][species]. Each warp adds up its own lanes, and stores the result as one of the SUMMANDS of the sum: the
-// number of a level or of a column. `airshed_sums` adds them up.
+// Sums of a block [term][species]. Each warp adds up its lanes, and stores the result as one of the SUMMANDS of a sum, which has the index
+// of its level or column. `airshed_sums` adds up the summands.
 constexpr int SUMMANDS = NZ > W ? NZ : W;
 struct Summand {
     double* place;

@@ -1,12 +1,12 @@
-// pack.hpp: a warp as a pack. Each of its W threads has one lane of every pack, and reads the lanes of others by shuffles, so the
-// code of the step is that of the CPU. All threads of a warp take the same branches around shuffles.
+// pack.hpp: a warp as a pack. Each of its W threads has one lane of every pack, and reads other lanes by shuffles, so that the code of the
+// step is that of the CPU. All threads of a warp take the same branches around shuffles.
 #define INLINE static inline
 #define NOINLINE static __attribute__((noinline))
 typedef real pack;
 typedef double dpack;
 constexpr unsigned ALL = 0xffffffffu;
 
-#ifndef OWN_LANE           // lane of this thread of packs in memory; in shuffles it is that of the warp
+#ifndef OWN_LANE           // lane of this thread in packs in memory, which can differ from its lane in the warp
 #define OWN_LANE threadIdx.x % W
 #endif
 INLINE int own_lane() { return OWN_LANE; }
@@ -32,7 +32,7 @@ INLINE pack to_real(dpack a) { return real(a); }
 INLINE dpack to_double(pack a) { return double(a); }
 INLINE double now() { return 0; }          // the parts of a step are not timed
 
-// ---- packs in memory: the lane of this thread ---------------------------------------------------------------------------------
+// ---- the lane of this thread in packs in memory -------------------------------------------------------------------------------
 INLINE pack pack_at(const real* base, int64_t offset) { return base[offset + own_lane()]; }
 INLINE dpack dpack_at(const double* base, int64_t offset) { return base[offset + own_lane()]; }
 INLINE pack& pack_in(real* base, int64_t offset) { return base[offset + own_lane()]; }

@@ -1,7 +1,7 @@
-// shim.hpp: CUDA for g++, to test kernels without a GPU. Blocks run one after the other in a shuffled order, the threads of a block in
-// turns, each on its own stack up to its next exchange with other threads. Stacks and shared memory are filled with NaN before each
-// block. A shuffle that not all threads of a warp reach together ends the program; so do a barrier that not all threads of a block
-// reach, and a store beyond shared memory.
+// shim.hpp: CUDA for g++, to test kernels without a GPU. Blocks run one after the other in a shuffled order. The threads of a block run
+// in turn, each on its own stack up to its next shuffle or barrier. Stacks and shared memory are filled with NaN before each block.
+// Three errors end the program: threads of a warp do not reach a shuffle together, a thread of a block does not reach a barrier, or a
+// thread stores beyond shared memory.
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
@@ -30,7 +30,7 @@ constexpr size_t STACK = STACK_BYTES;
 struct Thread {
     jmp_buf place;
     ucontext_t start;
-    double given[2];                       // values of the two newest exchanges
+    double given[2];                       // operands of the two newest shuffles
     long exchanges, barriers;
     bool waits, ended;                     // waits: at a barrier
 };
@@ -51,7 +51,7 @@ static void pause() {
     if (!_setjmp(threads[threadIdx.x].place)) _longjmp(scheduler, 1);
 }
 
-// Hands a value to the other threads of the warp, and waits for theirs.
+// Stores the operand of a shuffle, and waits for those of the other threads of the warp.
 static void give(double x) {
     Thread& own = threads[threadIdx.x];
     own.given[own.exchanges++ % 2] = x;
@@ -83,7 +83,7 @@ static void wait_for_block() {
 static double taken(unsigned lane) {
     const unsigned first = threadIdx.x / 32 * 32;
     const Thread &own = threads[threadIdx.x], &other = threads[first + lane];
-    const long ahead = other.exchanges - own.exchanges;    // threads before this one may have reached their next exchange
+    const long ahead = other.exchanges - own.exchanges;    // threads before this one may have reached their next shuffle
     if (ahead != 0 && ahead != (first + lane < threadIdx.x && !other.ended && !other.waits)) {
         std::fprintf(stderr, "threads %u and %u of a warp do not exchange together\n", threadIdx.x, first + lane);
         std::abort();
@@ -137,7 +137,7 @@ template <class Argument> void launch(void (*function)(Argument), const void* ar
 }
 }
 
-// The other threads of a block run before this one goes on.
+// Atomic operations, after which the other threads of the block run.
 template <class T, class N> T atomicAdd(T* to, N more) {
     const T before = *to;
     *to += T(more);

@@ -1,6 +1,5 @@
-// sums.hpp: exact sums on a device, with the bits of control.hpp. A thread has one column of a range of summands; its results join those of
-// other threads by atomic operations on integers, which do not depend on their order. Numbers that are not negative have the order of
-// their bits.
+// sums.hpp: exact sums on a device, with the bits of control.hpp. A thread adds up one column of a range of summands. Atomic operations on
+// integers combine the results of threads, independent of their order. Non-negative doubles have the order of their bits as integers.
 constexpr int64_t RANGE = 64;              // summands of a thread
 
 template <class Number> INLINE_MEMBER double greatest_of(const Number* values, int64_t count, int64_t columns) {

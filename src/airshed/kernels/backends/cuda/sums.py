@@ -1,4 +1,4 @@
-"""Exact sums on a device: it adds the summands of blocks, and only the sums come to the host."""
+"""Exact sums on a device: the device adds the summands of blocks, and only the sums are copied to the host."""
 
 import ctypes
 from dataclasses import dataclass, field
@@ -44,9 +44,10 @@ class _Buffers:
 
 @dataclass(frozen=True)
 class DeviceSums(ExactSums):
-    """Exact sums of summands in memory of a device; of others on the host, see the base class.
+    """Exact sums on a device of summands in its memory, and on the host of other summands.
 
-    kernel  of :data:`TEXT`
+    kernel   compiled :data:`TEXT`
+    buffers  by the numbers of sums and columns
     """
 
     device: Device
@@ -75,7 +76,7 @@ class DeviceSums(ExactSums):
         return values.size > 0 and self.device.memory.holds(address(values))
 
     def _run(self, task: int, values: AnyArray, scale: Array | None = None) -> npt.NDArray[np.uint64]:
-        """Return the result of a task, after the steps that write the summands."""
+        """Return the result of a task, which runs after the steps that write the summands."""
         *several, count, columns = values.shape
         number = prod(several)
         buffers = self.buffers.get((number, columns)) or self._new_buffers(number, columns)

@@ -1,5 +1,5 @@
-// transport_kernel.hpp: the explicit part of a step on a device, a warp for each level of each block, and the sums of blocks. A face
-// between two warps is computed by both, by the same code. So the bits depend neither on the size of a block of threads nor on their order.
+// transport_kernel.hpp: the explicit part of a step on a device, a warp for each level of each block, and the sums of blocks. Both warps at
+// a face compute its flux by the same code. So the bits depend neither on the size nor on the order of blocks of threads.
 extern "C" __global__ void __launch_bounds__(WARPS * W, TRANSPORT_BLOCKS) airshed_transport(const Step* step) {
     const Step& s = *step;
     const int64_t number = own_warp() / NZ, row = number / s.blocks, block = number % s.blocks;

@@ -1,7 +1,7 @@
 // warp_of_levels.hpp: the threads of a warp are the levels of one column. Warps of a block of threads have neighbouring columns of one
-// block, so that together they use whole sectors of memory. Threads beyond the topmost level have no levels, but take part in shuffles.
+// block, so that together they load whole sectors of memory. Threads beyond the topmost level take part in shuffles only.
 //
-// Y_IN_TILE: mixing ratios lie in shared memory during the sweeps, else in local memory; see TILE in backends/cuda/kernel.py.
+// Y_IN_TILE: mixing ratios are in shared memory during the sweeps, else in local memory; see TILE in backends/cuda/kernel.py.
 constexpr int OWN_LEVELS = (NZ + 31) / 32;
 #define OWN_LANE (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) % W
 static inline int first_level() { return int(threadIdx.x % 32) * OWN_LEVELS; }

@@ -42,7 +42,6 @@ SECONDS_TO_START = 5.0
 
 ASSUMED = "idle cores of a 2.5 GHz Xeon with AVX-512"
 STATE_ARRAYS = 3  # state arrays of the model: two time levels and the tendency
-DEVICE_ARRAYS = 1  # further arrays of this size on a GPU: right-hand sides, and sums of blocks
 FORCING_FIELDS = 24  # fields of the forcing, at two instants and at the current time
 STRONG_WIND = 30.0  # assumed maximum wind [m/s]; the actual one is known only from the meteorology
 
@@ -69,8 +68,8 @@ def estimate(case: Case) -> dict[str, Cell]:
         step = longest if case.chemistry.integrator != "imex" else min(step, longest)
     steps = math.ceil(case.time.whole / step)
     state = cells * STATE_ARRAYS * species * (8 if case.chemistry.precision == "double" else 4)
-    further = DEVICE_ARRAYS if case.run.device == "cuda" else 0
-    memory = state * (1.0 + further / STATE_ARRAYS) + cells * 3 * FORCING_FIELDS * 8
+    workspace = state / STATE_ARRAYS if case.run.device == "cuda" else 0.0  # right-hand sides, and sums of blocks
+    memory = state + workspace + cells * 3 * FORCING_FIELDS * 8
     cores = case.run.threads or usable_cores()
 
     # time: kernels, forcing, output and restarts

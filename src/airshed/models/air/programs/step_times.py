@@ -1,7 +1,7 @@
 """Times of trial steps on a device, and the predicted time of a step whose stages are on two devices.
 
-A stage takes the same time wherever the other stages run. So a step with transport on the CPU and all other stages on
-the GPU takes
+The time of a stage does not depend on the device of other stages. So a step with transport on the CPU and all other
+stages on the GPU takes
 
     t = sum over transport of t_cpu + sum over other stages of t_gpu + sum over redistributions of t_r
 
@@ -16,12 +16,12 @@ from airshed.program.stage import Program
 
 
 @dataclass(frozen=True)
-class Trial:
+class StepTimes:
     """Mean times of trial steps [s].
 
-    stages  of each stage by its key, of all its occurrences in a step
+    stages  of each stage by its key, the sum over its occurrences in a step
     step    of a whole step, with its control
-    length  of the simulated step
+    length  simulated time of a step
     """
 
     stages: Mapping[str, float]
@@ -30,7 +30,7 @@ class Trial:
 
     @property
     def predicted(self) -> float:
-        """The predicted time of a step on this device."""
+        """The predicted time of a step: that of its stages."""
         return sum(self.stages.values())
 
     def split(self, program: Program) -> tuple[float, float]:
@@ -40,10 +40,10 @@ class Trial:
         return moving, self.predicted - moving
 
 
-def device_table(trials: Mapping[str, Trial], device: str, measured: float) -> Table:
+def device_table(trials: Mapping[str, StepTimes], device: str, measured: float) -> Table:
     """Return the predicted times of a step on each device, and the measured one of the run on the chosen device [s]."""
     rows: list[tuple[Cell, ...]] = [
         (name, trial.predicted, measured if name == device else None) for name, trial in trials.items()
     ]
-    note = f'run.device = "auto" has chosen {device} by trial steps; predicted and measured are times of stages'
+    note = f'run.device = "auto" selected {device} by trial steps; predicted and measured are times of stages'
     return Table("Device", ("device", "predicted [s]", "measured [s]"), rows, note)
