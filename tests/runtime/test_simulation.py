@@ -84,7 +84,7 @@ def test_a_field_has_dims_unit_coordinates_and_time():
 def test_a_field_does_not_change_when_the_run_goes_on(tmp_path):
     """Also where one species, one level and a full row of columns would let it lie in the state itself."""
     (tmp_path / "one.spc").write_text("#DEFVAR\nSMOKE = IGNORE;\n")
-    grid = {"area": {"lon": [0, 8], "lat": [0, 3]}, "spacing": "1 deg", "layers": ["500 m", "1000 m"]}
+    grid = {"area": {"lon": [0, 8], "lat": [0, 3]}, "spacing": "1 deg", "layers": ["500 m"]}
     case = airshed.Case.from_dict(settings(grid=grid, chemistry={"mechanism": "one.spc"}), base=tmp_path)
     simulation = airshed.Simulation(case, STEADY, xr.Dataset({"SMOKE": 1e-9}))
     before = simulation["SMOKE"]
@@ -284,7 +284,8 @@ def test_a_function_is_called_as_often_as_the_case_says():
 
 def test_a_turning_wind_brings_everything_back_after_its_period_at_any_latitude():
     for south in (-5.0, 45.0, -65.0):
-        grid = {"area": {"lon": [0, 10], "lat": [south, south + 10.0]}, "spacing": "0.25 deg", "layers": ["1000 m"]}
+        area = {"lon": [0, 10], "lat": [south, south + 10.0]}
+        grid = {"area": area, "spacing": "0.25 deg", "layers": ["500 m", "1000 m"]}
         case = make(grid=grid, time={"length": "24 h"}, meteorology={"kind": "uniform", "rotation": "24 h"})
         each = case.make_grid()
         state = puff(each.x, each.y, at=(6.5, south + 5.0), width=0.8)
