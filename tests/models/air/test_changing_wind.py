@@ -29,7 +29,7 @@ def clipped(monkeypatch, seconds, speeds):
         {"eastward_wind": ("time", 0.92 * speeds), "northward_wind": ("time", 0.39 * speeds)}, coords={"time": times}
     )
     case = airshed.Case.from_dict({
-        "grid": {"area": {"lon": [0, 8], "lat": [-2, 2]}, "spacing": "0.1 deg", "layers": ["500 m"]},
+        "grid": {"area": {"lon": [0, 8], "lat": [-2, 2]}, "spacing": "0.1 deg", "layers": ["500 m", "1000 m"]},
         "time": {"start": "2022-01-01T00:00:00Z", "length": f"{seconds[-1]} s"},
         "chemistry": {"mechanism": "tracer"}, "transport": {"diffusion": False}, "deposition": {"scheme": "none"},
         "run": {"threads": 1}, "output": [{"fields": ["TRACER"], "every": "4 h"}],
