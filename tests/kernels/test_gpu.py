@@ -205,12 +205,12 @@ def test_arrays_without_rows_at_a_constant_distance_are_read_in_place(card: Gpu,
     assert driver.copied == 0
 
 
-def test_memory_of_the_host_moves_nothing() -> None:
-    array = HOST.zeros(16)
-    HOST.prefetch([array], constant=True)
-    assert HOST.fetch(array) is array
-    assert isinstance(Shim.memory, Memory)
-    assert type(Shim.memory) is type(HOST)
+@pytest.mark.parametrize("memory", [HOST, Shim().memory], ids=["host", "shim"])
+def test_memory_of_the_host_moves_nothing(memory: Memory) -> None:
+    array = memory.zeros(16)
+    memory.prefetch([array], constant=True)
+    assert memory.fetch(array) is array
+    assert memory.holds(address(array))
 
 
 # ---- errors ----
@@ -232,6 +232,17 @@ def test_errors_are_named_in_words(
     driver.errors[call] = status
     with pytest.raises(KernelError, match=message):
         Gpu(bindings=driver)
+
+
+def test_a_driver_without_a_function_of_the_bindings_is_reported(
+    card: Gpu, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any) -> None:
+        raise RuntimeError('Function "cuMemAdvise_v2" not found')
+
+    monkeypatch.setattr(driver, "cuMemAdvise_v2", missing, raising=False)
+    with pytest.raises(KernelError, match="driver is older than CUDA 12.2, which added cuMemAdvise_v2: update it"):
+        card.memory.prefetch([card.memory.zeros(8)], constant=True)
 
 
 def test_memory_that_is_exhausted_is_reported(card: Gpu, driver: FakeDriver) -> None:
