@@ -49,7 +49,7 @@ _MOST_SHARED: Final = 24 * 1024
 """Most bytes of a column in shared memory: a block of four columns fits into the 99 kB of every GPU since sm_80."""
 
 _FEW_SPECIES: Final = 16
-"""Species of a column in shared memory on their way between device memory and local memory."""
+"""Most species of a column in shared memory on their way between device memory and local memory."""
 
 _HOST: Final = Headers(CPU.first, ("backends/cpu/control.hpp",))
 """Functions of the host, without the step."""
@@ -220,9 +220,8 @@ def _part(plan: StepPlan, headers: Headers, **sizes: int) -> str:
 
 def _tile(plan: StepPlan) -> int:
     """Return the number of species of a column in shared memory: all, or a few if they do not fit."""
-    species = len(plan.network.species)
-    fits = species * plan.shape.levels * np.dtype(plan.shape.dtype).itemsize <= _MOST_SHARED
-    return species if fits else min(species, _FEW_SPECIES)
+    species, fitting = len(plan.network.species), _MOST_SHARED // (plan.shape.levels * np.dtype(plan.shape.dtype).itemsize)
+    return species if species <= fitting else max(1, min(_FEW_SPECIES, fitting))
 
 
 def _span(plan: StepPlan) -> int:
