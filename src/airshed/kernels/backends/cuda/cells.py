@@ -129,6 +129,8 @@ class DeviceCellSolver(CellSolver):
             super().advance(state, here(inputs), own, start, end, more)
 
     def _run(self, cells: Any, packs: int, degree: int) -> None:
+        if packs == 0:  # a kernel needs one block of threads at least
+            return
         device = self.kernel.device
         warps, size = min(packs, RESIDENT * device.processors), self._bytes_of_warp(degree)
         if self._working is None or self._size < warps * size:
@@ -161,7 +163,7 @@ def device_copy(device: Device, array: npt.NDArray[Any]) -> Any:
 def arrays_on(device: Device) -> Iterator[Callable[[Any], Any]]:
     """Return a function that returns an array in memory of a device: the array itself, or a copy.
 
-    An array has one copy, whose values are stored in the array at the end.
+    An array has one copy, whose values are stored in the array at the end, unless it is read-only.
     """
     copies: dict[int, tuple[Any, Any]] = {}
 
@@ -174,4 +176,5 @@ def arrays_on(device: Device) -> Iterator[Callable[[Any], Any]]:
 
     yield here
     for array, copy in copies.values():
-        array[...] = copy
+        if array.flags.writeable:
+            array[...] = copy
