@@ -24,6 +24,7 @@ from airshed.models.air.model import AirModel
 from airshed.models.air.programs.groups import RedistributionRunner
 from airshed.models.air.programs.trials import Trial
 from airshed.parallel.communicator import Communicator, SingleRank
+from airshed.parallel.failure import catching_together, raising_together
 from airshed.parallel.groups import Groups
 
 DEVICES: Final = ("cpu", "cuda")
@@ -33,8 +34,8 @@ _TIMED: Final = 2
 Make = Callable[[Case], AirModel]
 """Builds the model of a case."""
 
-_CHOSEN: Final[dict[tuple[object, ...], dict[str, Trial]]] = {}
-"""Trials of this process, by the settings that determine the cost of a step: a changed case continues on its device."""
+_CHOSEN: Final[dict[tuple[object, ...], tuple[dict[str, Trial], list[str]]]] = {}
+"""Trials and notices of this process, by the settings that determine the cost of a step: a changed case continues on its device."""
 
 
 def on_device(case: Case, device: str) -> Case:
@@ -67,14 +68,21 @@ def time_steps(model: AirModel) -> Trial:
         return Trial(dict(zip(spent, stages, strict=True)), step, (model.seconds - begin) / count)
 
 
-def device_trials(case: Case, make: Make, ranks: Communicator) -> dict[str, Trial]:
-    """Return trials on both devices; nothing where a rank has no GPU. Collective."""
+def device_trials(case: Case, make: Make, ranks: Communicator) -> tuple[dict[str, Trial], list[str]]:
+    """Return trials on both devices, and notices; no trials where a rank has no GPU. Collective.
+
+    If the GPU cannot run the case, for example by lack of memory, there are no trials, and a notice has the reason.
+    """
     if not all(ranks.gather_all(_card() is not None)):
-        return {}
+        return {}, []
     chemistry = case.chemistry
     key = case.make_grid().shape, ranks.size, chemistry.mechanism, chemistry.precision, chemistry.integrator
     if key not in _CHOSEN:
-        _CHOSEN[key] = {device: time_steps(make(on_device(case, device))) for device in DEVICES}
+        try:
+            with catching_together(ranks), raising_together(ranks):
+                _CHOSEN[key] = {device: time_steps(make(on_device(case, device))) for device in DEVICES}, []
+        except KernelError as error:
+            _CHOSEN[key] = {}, [f'run.device = "auto" has chosen cpu, as a trial failed: {error}']
     return _CHOSEN[key]
 
 
