@@ -79,14 +79,14 @@ class DeviceCellKernel(GeneratedKernel[ChemistryShape, ChemistrySource]):
 def compile_chemistry(
     network: ReactionNetwork, precision: str = "double", *, width: int | None = None, device: Device | None = None
 ) -> DeviceCellKernel:
-    """Return the chemistry of a mechanism for a device, by default the present one, in "double" or "single" precision.
+    """Return the chemistry of a mechanism for a device in "double" or "single" precision.
 
     width  cells per pack: the threads of a warp
     Raises KernelError for another width, or if the code does not compile.
     """
     if width not in (None, WARP):
         raise KernelError(f"packs of cells on a device have {WARP} cells, not {width}")
-    device, seconds = device or present_device(), dict[str, float]()
+    device, seconds = device or present_device(0), dict[str, float]()
     shape = ChemistryShape(WARP, precision)
     with timed(seconds, "emit"):
         source = emit_chemistry(network, shape, CELLS)

@@ -181,7 +181,7 @@ def _call(answer: tuple[Any, ...], *, several: bool = False) -> Any:
 
 
 @cache
-def present_device(place: int = 0) -> Device:
+def present_device(place: int) -> Device:
     """Return the device of this process; raises KernelError with the missing package or driver.
 
     place  index of this process among those of the machine, which share its GPUs

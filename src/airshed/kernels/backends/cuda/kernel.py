@@ -167,11 +167,11 @@ def compile_mechanism(
     operators: tuple[Operator, ...] = (ADVECTION,),
     device: Device | None = None,
 ) -> StepKernel:
-    """Return the compiled code of a mechanism for a device, by default the present one.
+    """Return the compiled code of a mechanism for a device, by default the first one of this process.
 
     The other parameters and errors are those of the CPU.
     """
-    device, contract = device or present_device(), bool(network.reactions)
+    device, contract = device or present_device(0), bool(network.reactions)
     plan = StepPlan.of(
         network, levels, precision, families=families, directions=directions, operators=operators,
         tuning=(WARP, LARGEST_GROUP),
@@ -220,7 +220,10 @@ def _part(plan: StepPlan, headers: Headers, **sizes: int) -> str:
 
 def _tile(plan: StepPlan) -> int:
     """Return the number of species of a column in shared memory: all, or a few if they do not fit."""
-    species, fitting = len(plan.network.species), _MOST_SHARED // (plan.shape.levels * np.dtype(plan.shape.dtype).itemsize)
+    species, fitting = (
+        len(plan.network.species),
+        _MOST_SHARED // (plan.shape.levels * np.dtype(plan.shape.dtype).itemsize),
+    )
     return species if species <= fitting else max(1, min(_FEW_SPECIES, fitting))
 
 
