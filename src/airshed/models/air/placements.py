@@ -35,7 +35,10 @@ Make = Callable[[Case], AirModel]
 """Builds the model of a case."""
 
 _CHOSEN: Final[dict[tuple[object, ...], tuple[dict[str, Trial], list[str]]]] = {}
-"""Trials and notices of this process, by the settings that determine the cost of a step: a changed case continues on its device."""
+"""Trials and notices of this process, by the settings that determine the cost of a step.
+
+A changed case continues on its device.
+"""
 
 
 def on_device(case: Case, device: str) -> Case:
