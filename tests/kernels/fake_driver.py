@@ -143,8 +143,8 @@ class FakeDriver:
     free      bytes of their memory that are free
     shared    whether the host can use managed memory during a kernel
     errors    function -> the error that its next call returns
-    kernels   machine code -> the kernel, a function of its argument that returns the addresses that it reads, and the
-              size of a structure that is its argument, None for the address of one
+    kernels   machine code -> the kernel; the addresses that it reads, as a function of its argument; and the size of a
+              structure that is its argument, None for the address of one
     calls     all calls so far
     blocks    live blocks of managed memory: address -> size
     copied    bytes copied to the host

@@ -62,7 +62,7 @@ def test_a_step_of_a_mechanism_too_large_for_shared_memory_equals_its_reference(
 
 @pytest.mark.parametrize("levels", [1, 7, 100, 385, 1000])
 def test_a_block_of_four_columns_fits_into_shared_memory(levels: int) -> None:
-    """Of cards with the least of it, 99 kB."""
+    """Cards have at least 99 kB."""
     plan = plan_of_toy("double", levels)
     assert levels * cuda_kernel._tile(plan) <= cuda_kernel._span(plan)
     assert 4 * 8 * cuda_kernel._span(plan) <= 99 * 1024
