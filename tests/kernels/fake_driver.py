@@ -143,7 +143,8 @@ class FakeDriver:
     free      bytes of their memory that are free
     shared    whether the host can use managed memory during a kernel
     errors    function -> the error that its next call returns
-    kernels   machine code -> the kernel, and a function of its argument that returns the addresses that it reads
+    kernels   machine code -> the kernel; the addresses that it reads, as a function of its argument; and the size of a
+              structure that is its argument, None for the address of one
     calls     all calls so far
     blocks    live blocks of managed memory: address -> size
     copied    bytes copied to the host
@@ -154,7 +155,7 @@ class FakeDriver:
     def __init__(self, cards: tuple[str, ...] = ("Card A",), *, shared: bool = True, free: int = 2**30) -> None:
         self.cards, self.shared, self.free = cards, shared, free
         self.errors: dict[str, CUresult] = {}
-        self.kernels: dict[bytes, tuple[Kernel, Callable[[int], Iterable[int]]]] = {}
+        self.kernels: dict[bytes, tuple[Kernel, Callable[[int], Iterable[int]], int | None]] = {}
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.blocks: dict[int, int] = {}
         self.copied = 0
@@ -170,10 +171,12 @@ class FakeDriver:
         """Return the arguments of all calls of a function."""
         return [arguments for each, arguments in self.calls if each == name]
 
-    def compile(self, kernel: Kernel, pointers: Callable[[int], Iterable[int]] = lambda argument: ()) -> bytes:
-        """Return machine code of a kernel, with the addresses that it reads by its argument."""
+    def compile(
+        self, kernel: Kernel, pointers: Callable[[int], Iterable[int]] = lambda argument: (), size: int | None = None
+    ) -> bytes:  # fmt: skip
+        """Return machine code of a kernel, with the addresses that it reads by its argument, and the size of this."""
         code = b"kernel %d" % len(self.kernels)
-        self.kernels[code] = kernel, pointers
+        self.kernels[code] = kernel, pointers, size
         return code
 
     # ---- devices and contexts ----
@@ -296,13 +299,15 @@ class FakeDriver:
         expect(all(isinstance(each, int) for each in (blocks, threads, parameters)) and 0 < threads <= 1024)
         expect(blocks > 0 and blocks_y == blocks_z == threads_y == threads_z == 1 and extra == 0)
         expect(shared <= self._shared.get(function, 0))
+        kernel, pointers, size = self.kernels[function]
         first = ctypes.c_uint64.from_address(parameters).value
-        argument = ctypes.c_uint64.from_address(first).value  # parameters are copied at the launch
-
-        kernel, pointers = self.kernels[function]
+        copy = ctypes.create_string_buffer(ctypes.string_at(first, size or 8), size or 8)  # at the launch
+        argument = ctypes.addressof(copy) if size else ctypes.c_uint64.from_buffer(copy).value
 
         def work() -> None:
-            reads = [argument, *(pointers(argument) if self._holds(argument, 1) else ())]
+            assert copy is not None  # until the kernel ends
+            reads = [] if size else [argument]
+            reads += pointers(argument) if size or self._holds(argument, 1) else ()
             if not all(self._holds(each, 1) for each in reads):
                 self._sticky = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
                 raise CallError(self._sticky)
@@ -376,7 +381,7 @@ def run_by_shim(
         def pointers(argument: int) -> Iterable[int]:
             return pointers_in(known[kernel].from_address(argument)) if kernel in known else ()
 
-        code = driver.compile(Shim().compile(text, kernel=kernel, **options), pointers)
+        code = driver.compile(Shim().compile(text, kernel=kernel, **options), pointers, options.get("size"))
         monkeypatch.setattr(gpu, "machine_code", lambda *_, **__: code)
         return compile_for_gpu(self, text, kernel=kernel, **options)
 

@@ -56,9 +56,16 @@ def test_a_step_of_any_number_of_levels_equals_its_reference(levels: int) -> Non
 def test_a_step_of_a_mechanism_too_large_for_shared_memory_equals_its_reference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cuda_kernel, "_MOST_SHARED", 0)
-    monkeypatch.setattr(cuda_kernel, "_FEW_SPECIES", 2)
+    monkeypatch.setattr(cuda_kernel, "_MOST_SHARED", 2 * 7 * 8)  # two species in seven levels
     compare(toy_on_a_device())
+
+
+@pytest.mark.parametrize("levels", [1, 7, 100, 385, 1000])
+def test_a_block_of_four_columns_fits_into_shared_memory(levels: int) -> None:
+    """Cards have at least 99 kB."""
+    plan = plan_of_toy("double", levels)
+    assert levels * cuda_kernel._tile(plan) <= cuda_kernel._span(plan)
+    assert 4 * 8 * cuda_kernel._span(plan) <= 99 * 1024
 
 
 def compare(kernel: StepKernel) -> None:
@@ -183,10 +190,10 @@ def spilled(log: str) -> int:
     return max(map(int, re.findall(r"(\d+) bytes spill", log)))
 
 
-def plan_of_toy(precision: str) -> StepPlan:
+def plan_of_toy(precision: str, levels: int = 7) -> StepPlan:
     """Return the plan of the step of the toy mechanism with all kinds of operators, for a device."""
     found = network("toy")
     return StepPlan.of(
-        found, 7, precision, families=found.atoms, directions="all", operators=every(len(found.species)),
+        found, levels, precision, families=found.atoms, directions="all", operators=every(len(found.species)),
         tuning=(WARP, LARGEST_GROUP),
     )  # fmt: skip

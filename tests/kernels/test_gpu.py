@@ -236,6 +236,17 @@ def test_errors_are_named_in_words(
         Gpu(bindings=driver)
 
 
+def test_a_driver_without_a_function_of_the_bindings_is_reported(
+    card: Gpu, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any) -> None:
+        raise RuntimeError('Function "cuMemAdvise_v2" not found')
+
+    monkeypatch.setattr(driver, "cuMemAdvise_v2", missing, raising=False)
+    with pytest.raises(KernelError, match=r"driver is older than CUDA 12\.2, which added cuMemAdvise_v2: update it"):
+        card.memory.prefetch([card.memory.zeros(8)], constant=True)
+
+
 def test_memory_that_is_exhausted_is_reported(card: Gpu, driver: FakeDriver) -> None:
     driver.errors["cuMemAllocManaged"] = CUresult.CUDA_ERROR_OUT_OF_MEMORY
     with pytest.raises(KernelError, match="out of memory"):

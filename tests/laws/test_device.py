@@ -19,6 +19,7 @@ from tests.kernels.fake_driver import FakeDriver, run_by_shim
 import airshed
 from airshed.core.errors import CaseError
 from airshed.inverse.reverse.derivatives import create_derivatives
+from airshed.kernels.backends.cuda import cells
 from airshed.kernels.backends.cuda.device import SHIM_VARIABLE, present_device
 from airshed.kernels.backends.cuda.gpu import Gpu
 from airshed.models.air import placements
@@ -173,13 +174,22 @@ def test_ranks_with_a_device_each_have_the_bits_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_chemistry_by_the_class_of_a_gpu_copies_no_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state, the inputs and the steps of cells are in memory of the GPU of the steps; constants are copied once."""
+    expected, copied = fields_of(tmp_path, "strang", "cuda"), list[tuple[int, ...]]()
+    driver, usual = use_stand_in(monkeypatch, {"airshed_chemistry": cells._CALL}), cells.device_copy
+    monkeypatch.setattr(cells, "device_copy", lambda to, array: (copied.append(array.shape), usual(to, array))[1])
+    found = fields_of(tmp_path, "strang", "cuda")
+    assert all(np.array_equal(found[name], each) for name, each in expected.items())
+    assert len(driver.named("cuMemAlloc")) == 1
+    assert [len(shape) for shape in copied] == [1, 1, 1], "tolerances, emitted and lost species"
+
+
+@pytest.mark.thorough
 def test_a_run_by_the_class_of_a_gpu_has_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stand-in for the driver refuses memory of the host, calls without context, and results without a wait."""
     expected = fields_of(tmp_path, "imex", "cuda")
-    driver = FakeDriver()
-    run_by_shim(driver, monkeypatch)
-    card = Gpu(bindings=driver)
-    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda local_rank: card)
+    driver = use_stand_in(monkeypatch)
     with airshed.Simulation(small_case(tmp_path, run={"threads": 2, "device": "cuda"})) as simulation:
         simulation.run()
         state = simulation.model.stepper.state
@@ -194,6 +204,15 @@ def test_a_run_by_the_class_of_a_gpu_has_the_same_bits(tmp_path: Path, monkeypat
     assert len(driver.named("cuMemAdvise")) > 10
     steps = [each for each in driver.named("cuLaunchKernel") if each[0] == b"kernel 0"]
     assert len(steps) == 24
+
+
+def use_stand_in(monkeypatch: pytest.MonkeyPatch, structures: Any = None) -> FakeDriver:
+    """Return a stand-in for the driver, whose GPU runs all further kernels by the shim."""
+    driver = FakeDriver()
+    run_by_shim(driver, monkeypatch, structures)
+    card = Gpu(bindings=driver)
+    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda place: card)
+    return driver
 
 
 def save_small_case(folder: Path) -> None:

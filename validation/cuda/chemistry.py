@@ -61,7 +61,7 @@ def compare(
 
     The difference is relative to the concentration of the CPU, or to 1e4 molecules cm-3 where it is smaller.
     """
-    given, device = problem(name, cells), device or present_device()
+    given, device = problem(name, cells), device or present_device(0)
     began = time.perf_counter()
     kernel = compile_chemistry(given.network, precision, device=device)
     compiled = time.perf_counter() - began

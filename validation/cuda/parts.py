@@ -77,7 +77,7 @@ def facts(_: Sizes) -> Iterator[Result]:
     answer = _output("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader")
     found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     yield {
-        "card": present_device().name, **dict(zip(query.split(","), answer.split(", "), strict=False)),
+        "card": present_device(0).name, **dict(zip(query.split(","), answer.split(", "), strict=False)),
         "processor": found[1] if found else "unknown", "cores": os.cpu_count(), "numpy": np.__version__,
     }  # fmt: skip
 
@@ -164,7 +164,7 @@ def step(sizes: Sizes) -> Iterator[Result]:
             trial = tiled(random_trial(kernel, sizes.area, WEIGHTS, sweeps=2), copies)
             found[place] = _nanoseconds(kernel, trial)
             species, emitting = trial.columns[0].emission.shape[:2]
-            expected = predictions(kernel, present_device().name, species * emitting / kernel.shape.levels)
+            expected = predictions(kernel, present_device(0).name, species * emitting / kernel.shape.levels)
             yield {"place": place, "precision": precision, "cells": trial.fields.air.size,
                    "ns per cell": found[place], **({"predicted": expected} if place == "device" else {})}  # fmt: skip
         yield {"precision": precision, "ratio": found["core"]["median"] / found["device"]["median"]}

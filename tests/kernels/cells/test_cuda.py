@@ -208,6 +208,17 @@ def test_arrays_of_the_device_are_used_in_place(monkeypatch: pytest.MonkeyPatch)
         assert y[0, 0, 0] != 1e8
 
 
+def test_no_cells_and_inputs_that_cannot_be_written_are_accepted() -> None:
+    y, values = states(network("toy"), 40)
+    for kernel in (on_cpu("toy"), on_device("toy")):
+        solver = kernel.solver(METHODS["ros2"], Tolerances(1e-3, 1e3))
+        inputs = stack_inputs(kernel, values, (), 40)
+        usual = integrate_cells(solver, y, inputs, 0.0, 10.0)
+        inputs.flags.writeable = False
+        assert_same_bits(integrate_cells(solver, y, inputs, 0.0, 10.0), usual)
+        assert integrate_cells(solver, y[:, :0], inputs[:0], 0.0, 10.0).y.shape == (len(y), 0)
+
+
 def test_arrays_that_a_device_cannot_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     y, values = states(network("toy"), 3)
     usual = device_cells.arrays_on

@@ -45,6 +45,16 @@ def test_the_local_rank_is_found_where_a_device_needs_it(device: str, local_rank
     assert ranks.local_rank == local_rank
 
 
+def test_the_step_and_the_chemistry_of_a_rank_use_its_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = [object(), object()]
+    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", cards.__getitem__)
+    for place, card in enumerate(cards):
+        own: Any = backend("cuda", place)
+        assert (
+            own.device is own.compile_mechanism.keywords["device"] is own.compile_chemistry.keywords["device"] is card
+        )
+
+
 class Card(Backend):
     devices = ("cuda",)
     identity = "b"

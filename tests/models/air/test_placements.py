@@ -43,10 +43,27 @@ def test_without_a_gpu_there_are_no_trials(tmp_path: Path, monkeypatch: pytest.M
         raise AssertionError("built")
 
     monkeypatch.setattr(placements, "gpus", without_gpu)
-    assert device_trials(small_case(tmp_path, run={"device": "auto"}), never, SingleRank()) == {}
+    assert device_trials(small_case(tmp_path, run={"device": "auto"}), never, SingleRank()) == ({}, [])
     monkeypatch.setattr(placements, "gpus", lambda: "a card")
     with pytest.raises(AssertionError, match="built"):
         device_trials(small_case(tmp_path, run={"device": "auto"}), never, SingleRank())
+
+
+def test_a_gpu_that_cannot_run_the_case_is_not_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(case: airshed.Case) -> str:
+        if case.run.device == "cuda":
+            raise KernelError("the case needs more than 90 GB")
+        return case.run.device
+
+    monkeypatch.setattr(placements, "_CHOSEN", {})
+    monkeypatch.setattr(placements, "gpus", lambda: ["a card"])
+    monkeypatch.setattr(placements, "time_steps", lambda model: SLOW)
+    case = small_case(tmp_path, run={"device": "auto"})
+    for _ in range(2):  # the second time without further trials
+        trials, (notice,) = device_trials(case, make, SingleRank())
+        assert fastest(trials) == "cpu"
+        assert "has chosen cpu, as a trial failed: the case needs more than 90 GB" in notice
+        make = pytest.fail  # type: ignore[assignment]
 
 
 def test_a_case_is_placed_on_a_device_or_on_both(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def build(
             rate_factors=rate_factors,
         )  # fmt: skip
         chooses = case.run.device == "auto" and groups is None
-        trials = device_trials(case, make, own) if chooses else {}
+        trials, notices = device_trials(case, make, own) if chooses else ({}, [])
         model = make(on_device(case, fastest(trials)) if chooses else case)
         model.trials = trials
         if case.boundary.budget == "faces":
@@ -183,7 +183,7 @@ def build(
             calls = Calls(case.start, every, 0.0, length)
             field = BoundaryField(boundary, model.network.names, model.whole, model.constants.profile, calls)
             model.forcing.boundary = LateralBoundary(field, model.layout, model.subdomain)
-        notices = [*case_notices(case, model.network), *emission_notices(model.parts.sources)]
+        notices = [*notices, *case_notices(case, model.network), *emission_notices(model.parts.sources)]
         notices += shared_gpus(model.backend, own)
         if model.parts.outer is not None:
             notices += [f"{part}: {note}" for part, note in model.parts.notes if part == "boundary"]

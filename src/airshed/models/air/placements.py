@@ -24,6 +24,7 @@ from airshed.models.air.model import AirModel
 from airshed.models.air.programs.groups import RedistributionRunner
 from airshed.models.air.programs.step_times import StepTimes
 from airshed.parallel.communicator import Communicator, SingleRank
+from airshed.parallel.failure import catching_together, raising_together
 from airshed.parallel.groups import Groups
 
 DEVICES: Final = ("cpu", "cuda")
@@ -33,8 +34,11 @@ _TIMED: Final = 2
 Make = Callable[[Case], AirModel]
 """Function that builds the model of a case."""
 
-_TRIALS: Final[dict[tuple[object, ...], dict[str, StepTimes]]] = {}
-"""Trials of this process by the settings that determine the cost of a step, so that a changed case keeps its device."""
+_TRIALS: Final[dict[tuple[object, ...], tuple[dict[str, StepTimes], list[str]]]] = {}
+"""Trials and notices of this process, by the settings that determine the cost of a step.
+
+A changed case continues on its device.
+"""
 
 
 def on_device(case: Case, device: str) -> Case:
@@ -69,14 +73,21 @@ def _time_steps(model: AirModel, most: int) -> StepTimes:
     return StepTimes(dict(zip(spent, stages, strict=True)), step, (model.seconds - begin) / count)
 
 
-def device_trials(case: Case, make: Make, ranks: Communicator) -> dict[str, StepTimes]:
-    """Return the times of trial steps on both devices; nothing if a rank has no GPU. Collective."""
+def device_trials(case: Case, make: Make, ranks: Communicator) -> tuple[dict[str, StepTimes], list[str]]:
+    """Return the times of trial steps on both devices, and notices; no times if a rank has no GPU. Collective.
+
+    If the GPU cannot run the case, for example by lack of memory, there are no times, and a notice has the reason.
+    """
     if not all(ranks.gather_all(_gpu_name() is not None)):
-        return {}
+        return {}, []
     chemistry = case.chemistry
     key = case.make_grid().shape, ranks.size, chemistry.mechanism, chemistry.precision, chemistry.integrator
     if key not in _TRIALS:
-        _TRIALS[key] = {device: time_steps(make(on_device(case, device))) for device in DEVICES}
+        try:
+            with catching_together(ranks), raising_together(ranks):
+                _TRIALS[key] = {device: time_steps(make(on_device(case, device))) for device in DEVICES}, []
+        except KernelError as error:
+            _TRIALS[key] = {}, [f'run.device = "auto" has chosen cpu, as a trial failed: {error}']
     return _TRIALS[key]
 
 

@@ -21,7 +21,6 @@ class CudaBackend:
     local_rank: int = 0
     width = WARP
     devices: ClassVar[tuple[str, ...]] = ("cuda",)
-    compile_chemistry = staticmethod(compile_chemistry)
 
     @property
     def device(self) -> Device:
@@ -37,6 +36,11 @@ class CudaBackend:
     def compile_mechanism(self) -> Any:
         """Function that compiles the step of a mechanism for the device, see :func:`.kernel.compile_mechanism`."""
         return partial(compile_mechanism, device=self.device)
+
+    @property
+    def compile_chemistry(self) -> Any:
+        """Function that compiles the chemistry of cells for the device, see :func:`.cells.compile_chemistry`."""
+        return partial(compile_chemistry, device=self.device)
 
     def for_local_rank(self, local_rank: int) -> "CudaBackend":
         """Return the backend of a process with this index among those of the machine."""

@@ -79,14 +79,14 @@ class DeviceCellKernel(GeneratedKernel[ChemistryShape, ChemistrySource]):
 def compile_chemistry(
     network: ReactionNetwork, precision: str = "double", *, width: int | None = None, device: Device | None = None
 ) -> DeviceCellKernel:
-    """Return the chemistry of a mechanism for a device, by default the present one, in "double" or "single" precision.
+    """Return the chemistry of a mechanism for a device in "double" or "single" precision.
 
     width  cells per pack: the threads of a warp
     Raises KernelError for another width, or if the code does not compile.
     """
     if width not in (None, WARP):
         raise KernelError(f"packs of cells on a device have {WARP} cells, not {width}")
-    device, seconds = device or present_device(), dict[str, float]()
+    device, seconds = device or present_device(0), dict[str, float]()
     shape = ChemistryShape(WARP, precision)
     with timed(seconds, "emit"):
         source = emit_chemistry(network, shape, CELLS)
@@ -129,6 +129,8 @@ class DeviceCellSolver(CellSolver):
             super().advance(state, here(inputs), own, start, end, more)
 
     def _run(self, cells: Any, packs: int, degree: int) -> None:
+        if packs == 0:  # a kernel needs one block of threads at least
+            return
         device = self.kernel.device
         warps, size = min(packs, RESIDENT * device.processors), self._bytes_of_warp(degree)
         if self._working is None or self._size < warps * size:
@@ -161,7 +163,7 @@ def device_copy(device: Device, array: npt.NDArray[Any]) -> Any:
 def arrays_on(device: Device) -> Iterator[Callable[[Any], Any]]:
     """Return a function that returns an array in memory of a device: the array itself, or a copy.
 
-    At the end the values of each copy are stored in its array.
+    At the end the values of each copy are stored in its array, unless that is read-only.
     """
     copies: dict[int, tuple[Any, Any]] = {}
 
@@ -174,4 +176,5 @@ def arrays_on(device: Device) -> Iterator[Callable[[Any], Any]]:
 
     yield here
     for array, copy in copies.values():
-        array[...] = copy
+        if array.flags.writeable:
+            array[...] = copy

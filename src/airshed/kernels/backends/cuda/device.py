@@ -187,7 +187,7 @@ def _call(answer: tuple[Any, ...], *, several: bool = False) -> Any:
 
 
 @cache
-def present_device(local_rank: int = 0) -> Device:
+def present_device(local_rank: int) -> Device:
     """Return the device of this process; raises KernelError with the missing package or driver.
 
     local_rank  index of this process among those of the machine, which share its GPUs

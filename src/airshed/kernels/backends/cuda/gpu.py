@@ -47,9 +47,15 @@ class Driver:
         return tuple(found) if len(found) > 1 else found[0] if found else None
 
     def call_second(self, name: str, *arguments: Any) -> Any:
-        """Return the result of the second version of a function, which has the plain name in bindings of CUDA 13."""
+        """Return the result of the second version of a function, which has the plain name in bindings of CUDA 13.
+
+        Raises KernelError if the driver is older than the function.
+        """
         second = f"{name}_v2"
-        return self.call(second if hasattr(self.bindings, second) else name, *arguments)
+        try:
+            return self.call(second if hasattr(self.bindings, second) else name, *arguments)
+        except RuntimeError as error:  # of the bindings
+            raise KernelError(f"the NVIDIA driver is older than CUDA 12.2, which added {second}: update it") from error
 
     def location(self, ordinal: int) -> Any:
         """Return the location that denotes the memory of a device."""

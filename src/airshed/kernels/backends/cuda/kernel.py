@@ -49,7 +49,7 @@ _MOST_SHARED: Final = 24 * 1024
 """Most bytes of a column in shared memory: a block of four columns fits into the 99 kB of every GPU from sm_80 on."""
 
 _FEW_SPECIES: Final = 16
-"""Species of a tile in shared memory, if not all fit: the tile copies between device memory and local memory."""
+"""Most species of a tile in shared memory, if not all fit: it copies between device memory and local memory."""
 
 _HOST: Final = Headers(CPU.first, ("backends/cpu/control.hpp",))
 """The text of functions of the host, without the step."""
@@ -167,11 +167,11 @@ def compile_mechanism(
     operators: tuple[Operator, ...] = (ADVECTION,),
     device: Device | None = None,
 ) -> StepKernel:
-    """Return the compiled code of a mechanism for a device, by default the present one.
+    """Return the compiled code of a mechanism for a device, by default the first one of this process.
 
     The other parameters and errors are those of the CPU.
     """
-    device, contract = device or present_device(), bool(network.reactions)
+    device, contract = device or present_device(0), bool(network.reactions)
     plan = StepPlan.of(
         network, levels, precision, families=families, directions=directions, operators=operators,
         tuning=(WARP, LARGEST_GROUP),
@@ -220,9 +220,11 @@ def _part(plan: StepPlan, headers: Headers, **sizes: int) -> str:
 
 def _tile(plan: StepPlan) -> int:
     """Return the number of species of a column in shared memory: all, or a few if they do not fit."""
-    species = len(plan.network.species)
-    fits = species * plan.shape.levels * np.dtype(plan.shape.dtype).itemsize <= _MOST_SHARED
-    return species if fits else min(species, _FEW_SPECIES)
+    species, fitting = (
+        len(plan.network.species),
+        _MOST_SHARED // (plan.shape.levels * np.dtype(plan.shape.dtype).itemsize),
+    )
+    return species if species <= fitting else max(1, min(_FEW_SPECIES, fitting))
 
 
 def _span(plan: StepPlan) -> int:
