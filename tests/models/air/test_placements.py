@@ -55,7 +55,7 @@ def test_a_gpu_that_cannot_run_the_case_is_not_chosen(tmp_path: Path, monkeypatc
             raise KernelError("the case needs more than 90 GB")
         return case.run.device
 
-    monkeypatch.setattr(placements, "_CHOSEN", {})
+    monkeypatch.setattr(placements, "_TRIALS", {})
     monkeypatch.setattr(placements, "gpus", lambda: ["a card"])
     monkeypatch.setattr(placements, "time_steps", lambda model: SLOW)
     case = small_case(tmp_path, run={"device": "auto"})
