@@ -211,7 +211,7 @@ def use_stand_in(monkeypatch: pytest.MonkeyPatch, structures: Any = None) -> Fak
     driver = FakeDriver()
     run_by_shim(driver, monkeypatch, structures)
     card = Gpu(bindings=driver)
-    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda place: card)
+    monkeypatch.setattr("airshed.kernels.backends.cuda.backend.present_device", lambda local_rank: card)
     return driver
 
 
