@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from benchmarks.chemistry.problems import problem
 from tests.builds import TOY
 from tests.kernels.kinds import every, usual
 from validation.cuda.chemistry import compare
@@ -28,6 +29,7 @@ import airshed
 from airshed.core.arrays import Array
 from airshed.kernels.backends.cpu.kernel import StepKernel
 from airshed.kernels.backends.cpu.kernel import compile_mechanism as compile_for_cpu
+from airshed.kernels.backends.cuda.cells import compile_chemistry
 from airshed.kernels.backends.cuda.device import present_device
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
 from airshed.kernels.step.trial import (
@@ -103,18 +105,22 @@ def kernel_of(place: str, mechanism: str | Path, levels: int, precision: str) ->
 
 def _compile(place: str, mechanism: str | Path, levels: int, precision: str) -> Result:
     began = time.perf_counter()
-    kernel_of(place, mechanism, levels, precision)
-    return {"place": place, "levels": levels, "precision": precision,
+    if place == "cells":
+        compile_chemistry(problem(str(mechanism), 1).network, precision)
+    else:
+        kernel_of(place, mechanism, levels, precision)
+    return {"place": place, "mechanism": Path(mechanism).stem, "levels": levels, "precision": precision,
             "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
 
 def compile(sizes: Sizes) -> Iterator[Result]:
-    """Compile all steps of the other parts at once, into the cache of kernels."""
+    """Compile all steps and cells of the other parts at once, into the cache of kernels."""
     kernels = [("device", TOY, 7, precision) for precision in sizes.precisions]
     kernels += [
         (place, sizes.mechanism, levels, precision)
         for place in ("device", "core") for levels in sizes.levels for precision in sizes.precisions
     ]  # fmt: skip
+    kernels += [("cells", name, 0, precision) for name, *_ in _cases(sizes) for precision in sizes.precisions]
     wanted = list(dict.fromkeys(kernels))
     with ProcessPoolExecutor(min(len(wanted), os.cpu_count() or 1), get_context("spawn")) as pool:
         yield from pool.map(_compile, *zip(*wanted, strict=True))
@@ -208,14 +214,19 @@ def _nanoseconds(kernel: StepKernel, trial: Trial) -> dict[str, float]:
     return {"median": statistics.median(times[2:]), "least": min(times[2:]), "most": max(times[2:])}
 
 
+def _cases(sizes: Sizes) -> list[tuple[str, int, int]]:
+    """Return mechanisms with their numbers of cells and intervals."""
+    if sizes == TINY:
+        return [("emep", 70, 2)]
+    return [("emep", 262_144, 4), *([("ts1", 10_000, 30)] if has_musica() else [])]
+
+
 def chemistry(sizes: Sizes) -> Iterator[Result]:
     """Integrate cells by ROS3 over intervals of 30 s on the device and on a core of the CPU."""
-    cases = [("emep", 70, 2)] if sizes == TINY else [("ts1", 10_000, 30), ("emep", 262_144, 4)]
+    if not has_musica():
+        yield {"mechanism": "ts1", "skipped": "musica is not installed"}
     for precision in sizes.precisions:
-        for name, count, intervals in cases:
-            if name != "emep" and not has_musica():
-                yield {"mechanism": name, "skipped": "musica is not installed"}
-                continue
+        for name, count, intervals in _cases(sizes):
             found = compare(name, count, intervals, precision)
             yield found
             assert_small(found["difference"], CELLS_TOLERANCE[precision])
