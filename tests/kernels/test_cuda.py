@@ -16,6 +16,7 @@ from airshed.kernels.backends.cuda import kernel as cuda_kernel
 from airshed.kernels.backends.cuda.device import WARP, Shim, compile_text, device_text
 from airshed.kernels.backends.cuda.kernel import LaunchQueue, columns_text, transport_text
 from airshed.kernels.backends.cuda.memory import foreign_members
+from airshed.kernels.host import address
 from airshed.kernels.step.reference import StepResult
 from airshed.kernels.step.trial import (
     compiled_step,
@@ -121,6 +122,17 @@ def test_a_device_has_allocated_all_arrays_of_a_step(monkeypatch: pytest.MonkeyP
     *steps, changed = found
     assert not any(steps)
     assert changed == ["q", "temperature.start"]
+
+
+@pytest.mark.parametrize("place", [-1, 100])
+def test_the_shim_reports_a_store_beyond_an_array(place: int) -> None:
+    device = Shim()
+    array = device.memory.zeros(100)
+    ctypes.memset(address(array), 7, 100)
+    device.wait()
+    ctypes.memset(address(array) + place, 7, 1)
+    with pytest.raises(KernelError, match="beyond an array"):
+        device.wait()
 
 
 def test_the_shim_exchanges_values_between_threads() -> None:

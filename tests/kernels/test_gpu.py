@@ -15,7 +15,7 @@ from airshed.kernels.backends.cuda import gpu as module
 from airshed.kernels.backends.cuda.device import Kernel
 from airshed.kernels.backends.cuda.gpu import Gpu, block_of, rows_of, visible_gpus
 from airshed.kernels.backends.cuda.kernel import compile_mechanism
-from airshed.kernels.backends.cuda.memory import DeviceMemory
+from airshed.kernels.backends.cuda.memory import ShimMemory
 from airshed.kernels.host import HOST, Memory, address
 from airshed.kernels.layout import Layout, PackedView
 from airshed.kernels.operators import members
@@ -206,7 +206,7 @@ def test_arrays_without_rows_at_a_constant_distance_are_read_in_place(card: Gpu,
     assert driver.copied == 0
 
 
-@pytest.mark.parametrize("memory", [HOST, DeviceMemory()], ids=["host", "shim"])
+@pytest.mark.parametrize("memory", [HOST, ShimMemory()], ids=["host", "shim"])
 def test_memory_of_the_host_moves_nothing(memory: Memory) -> None:
     array = memory.zeros(16)
     memory.prefetch([array], constant=True)

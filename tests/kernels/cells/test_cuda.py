@@ -22,7 +22,7 @@ from airshed.kernels.cells.arguments import (
     series,
 )
 from airshed.kernels.cells.emit import ChemistryShape, emit_chemistry
-from airshed.kernels.host import HOST, aligned_copy, aligned_zeros
+from airshed.kernels.host import aligned_copy, aligned_zeros
 from airshed.kernels.layout import Layout
 from airshed.kernels.schedule import noon
 
@@ -224,7 +224,7 @@ def test_arrays_that_a_device_cannot_read_are_named(monkeypatch: pytest.MonkeyPa
     usual = device_cells.arrays_on
 
     everywhere = Shim()
-    everywhere.memory = HOST  # which holds all addresses
+    monkeypatch.setattr(everywhere.memory, "holds", lambda pointer: True)
     monkeypatch.setattr(device_cells, "arrays_on", lambda device: usual(everywhere))
     with pytest.raises(KernelError, match=r"cannot read these arrays of cells: y, result, clipped, inputs, step"):
         solve(on_device("toy"), y, values)

@@ -15,7 +15,7 @@ import numpy as np
 
 from airshed.core.atomic import write_whole
 from airshed.core.errors import KernelError
-from airshed.kernels.backends.cuda.memory import DeviceMemory, WorkingMemory
+from airshed.kernels.backends.cuda.memory import ShimMemory, WorkingMemory
 from airshed.kernels.cache import writable_folder
 from airshed.kernels.cpp import header
 from airshed.kernels.host import ALIGNMENT, Memory, address
@@ -43,13 +43,15 @@ class Device(Protocol):
     name        of its kind, such as that of the GPU
     identity    the same for all processes that use this device, and for no other device
     processors  number of its multiprocessors
-    memory      of the arrays of steps
     """
 
     name: str
     identity: str
     processors: int
-    memory: Memory
+
+    @property
+    def memory(self) -> Memory:
+        """Memory of the arrays of steps."""
 
     def compile(
         self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0, size: int | None = None
@@ -80,7 +82,7 @@ class Shim:
 
     def __init__(self, warps: int = WARPS, seed: int = 1) -> None:
         self.warps, self.seed = warps, seed
-        self.memory: Memory = DeviceMemory()
+        self.memory = ShimMemory()
 
     def compile(
         self, text: str, *, kernel: str, name: str, contract: bool, shared: int = 0, size: int | None = None
@@ -103,7 +105,8 @@ class Shim:
         return WorkingMemory(address(filled) + -address(filled) % ALIGNMENT, filled)
 
     def wait(self) -> None:
-        """Return: kernels have ended when they return."""
+        """Raise KernelError if a kernel has stored a number beyond an array; kernels have ended when they return."""
+        self.memory.check()
 
 
 def _launches(text: str) -> str:

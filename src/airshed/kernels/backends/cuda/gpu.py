@@ -171,7 +171,7 @@ class ManagedMemory(DeviceMemory):
         start = int(self._driver.call("cuMemAllocManaged", max(size, 1), flag.value))
         zeros = np.asarray(Block(self._driver, start, size))
         zeros[...] = 0
-        return self._add(zeros)
+        return self._add(zeros, zeros)
 
     def prefetch(self, arrays: Iterable[npt.NDArray[Any]], *, constant: bool) -> None:
         """Start to copy the blocks of arrays to the GPU, while earlier steps run.
