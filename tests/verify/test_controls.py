@@ -30,8 +30,8 @@ FIRST_ORDER = (
     "    return (void)high, (void)low, (void)smooth, pack{};",
 )
 UNBALANCED_CLIPPING = (
-    "reacted = fused(t.flux.weight[z], rate * bounded, reacted)",
-    "reacted = fused(t.flux.weight[z], rate * plain(solved), reacted)",
+    "sums.reacted = fused(t.flux.weight[z], rate * sums.bounded, sums.reacted)",
+    "sums.reacted = fused(t.flux.weight[z], rate * plain(solved), sums.reacted)",
 )
 
 
