@@ -49,6 +49,21 @@ def test_a_run_on_a_device_equals_that_on_the_cpu(tmp_path: Path, integrator: st
 
 
 @pytest.mark.thorough
+@pytest.mark.compiles
+def test_an_hour_of_western_europe_equals_that_on_the_cpu() -> None:
+    """The whole area at one degree."""
+    ozone = {}
+    for device in ("cuda", "cpu"):
+        settings = [f"run.device={device}", "time.spinup=0 h", "time.length=1 h", "grid.spacing=1 deg"]
+        with airshed.Simulation(airshed.load_case("west-europe", settings)) as simulation:
+            before = np.array(simulation["O3"].values)
+            simulation.run()
+            ozone[device] = np.array(simulation["O3"].values)
+    assert worst({"O3": ozone["cuda"]}, {"O3": ozone["cpu"]}) < 1e-10
+    assert worst({"O3": before}, {"O3": ozone["cpu"]}) > 1e-3, "the negative control"
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("devices", [("cpu", "cuda"), ("cuda", "cpu")])
 def test_a_run_continues_on_another_device(tmp_path: Path, devices: tuple[str, str]) -> None:
     def case(device: str) -> airshed.Case:
