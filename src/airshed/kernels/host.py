@@ -59,8 +59,10 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike, memory: Memory =
     return _aligned(memory.zeros(_bytes(shape, dtype)), shape, dtype)
 
 
-def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> AnyArray:
-    """Return an uninitialised array with the alignment of :func:`aligned_zeros`."""
+def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike, memory: Memory = HOST) -> AnyArray:
+    """Return an array with the alignment of :func:`aligned_zeros`, uninitialised in memory of the host."""
+    if memory is not HOST:
+        return aligned_zeros(shape, dtype, memory)
     return _aligned(np.empty(_bytes(shape, dtype), np.uint8), shape, dtype)
 
 

@@ -91,7 +91,7 @@ class Layout:
 
     def empty(self, *shape: int) -> AnyArray:
         """Return an array of any shape in the type of the state, uninitialised in memory of the host."""
-        return aligned_empty(shape, self.dtype) if self.memory is HOST else self.array(shape, self.dtype)
+        return aligned_empty(shape, self.dtype, self.memory)
 
     def pack(self, field: npt.ArrayLike, *, padding: Padding = "edge") -> AnyArray:
         """Return (..., lat, lon) as [lat][block][...][W].

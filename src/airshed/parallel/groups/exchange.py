@@ -15,7 +15,7 @@ import numpy as np
 
 from airshed.core.arrays import Array
 from airshed.core.errors import CaseError
-from airshed.kernels.host import HOST, AnyArray, Memory, aligned_empty, aligned_zeros
+from airshed.kernels.host import HOST, AnyArray, Memory, aligned_empty
 from airshed.kernels.layout import Layout
 from airshed.kernels.step.arguments import State
 from airshed.parallel.communicator import Communicator, all_of, free, split
@@ -216,8 +216,7 @@ class Allgather:
         rows, blocks = self._more(part)
         rest = part[:1, :1, wanted].shape[2:]
         shape = self._rows + rows, self._blocks + blocks, *rest
-        on_host = memory is HOST
-        result = aligned_empty(shape, part.dtype) if on_host else aligned_zeros(shape, part.dtype, memory)
+        result = aligned_empty(shape, part.dtype, memory)
         for tile, piece in zip(self._tiles, pieces, strict=True):
             size = self._shape(tile, part)
             south, west = tile.rows[0], tile.blocks[0]

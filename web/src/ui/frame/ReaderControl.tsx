@@ -6,11 +6,11 @@ import { identity } from "../../state/store";
 export function ReaderControl() {
   const request = ownRequest.value;
   if (!isReader.value) return null;
-  if (request && "number" in request) return <p role="status">You only look. The owner sees your request, number <b>{request.number}</b>.</p>;
+  if (request && "number" in request) return <p role="status">You can watch, not steer. The owner sees your request, number <b>{request.number}</b>.</p>;
   return (
     <>
       {request && <p role="status">{request.end}</p>}
-      <p class="reader">You only look: <button type="button" onClick={() => void askForAccess(identity.author, "control")}>ask for control</button></p>
+      <p class="reader">You can watch, not steer: <button type="button" onClick={() => void askForAccess(identity.author, "control")}>ask for control</button></p>
     </>
   );
 }

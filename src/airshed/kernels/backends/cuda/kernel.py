@@ -220,10 +220,8 @@ def _part(plan: StepPlan, headers: Headers, **sizes: int) -> str:
 
 def _tile(plan: StepPlan) -> int:
     """Return the number of species of a column in shared memory: all, or a few if they do not fit."""
-    species, fitting = (
-        len(plan.network.species),
-        _MOST_SHARED // (plan.shape.levels * np.dtype(plan.shape.dtype).itemsize),
-    )
+    species, bytes_of_species = len(plan.network.species), plan.shape.levels * np.dtype(plan.shape.dtype).itemsize
+    fitting = _MOST_SHARED // bytes_of_species
     return species if species <= fitting else max(1, min(_FEW_SPECIES, fitting))
 
 
